@@ -1,0 +1,300 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Every setting of the daemon, in one class.
+
+Values come from the command line, then from environment variables ``RACKWRIGHT_<NAME>``, then from one TOML file
+(``--config`` or ``RACKWRIGHT_CONFIG``), then from the defaults. Where Ironic has the setting, name, unit and default
+are Ironic's, without its section (contract: ``config-options.yaml``). Times are seconds; 0 switches a timeout off.
+"""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import os
+import socket
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from rackwright.domain.errors import Invalid
+
+PREFIX = "RACKWRIGHT_"
+CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
+
+Seconds = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Moment = Annotated[float, Field(gt=0)]
+Priority = Annotated[int, Field(ge=0)]
+
+
+class SettingsInvalid(Invalid):
+    """The settings cannot be used: {reason}."""
+
+
+class Settings(BaseSettings):
+    """What an operator can set; immutable once the daemon runs."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+
+    # The process
+    state_dir: Path = Field(Path("/var/lib/rackwright"), description="Folder of everything that the daemon keeps.")
+    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in the state directory.", repr=False)
+    host_ip: str = Field("127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(6385, ge=1, le=65535, description="TCP port that the API listens on.")
+    public_endpoint: str | None = Field(None, description="URL under which clients reach the API, without /v1.")
+    external_callback_url: str | None = Field(None, description="URL under which agents reach the API, without /v1.")
+    external_http_url: str | None = Field(None, description="URL under which BMCs reach the API, without /v1.")
+    conductor_host: str = Field(default_factory=socket.gethostname, description="Name of this conductor.")
+    conductor_group: str = Field("", description="Conductor group that this conductor serves.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
+
+    # Who may ask
+    auth_strategy: Literal["noauth", "http_basic"] = Field("noauth", description="How clients prove who they are.")
+    http_basic_auth_user_file: Path | None = Field(None, description="File of user:bcrypt-hash lines for http_basic.")
+    trust_network: bool = Field(
+        False, description="Allow noauth on an address that other machines reach: each of them may then do anything."
+    )
+    max_limit: Positive = Field(1000, description="Most records in one page of an answer.")
+    max_json_body_size: Positive = Field(1024, description="Largest request body, KiB.")
+    max_json_body_size_provision: Positive = Field(65536, description="Largest body of a provision request, KiB.")
+    max_json_body_size_inspection: Positive = Field(16384, description="Largest inspection report, KiB.")
+    disallow_deploy_steps: tuple[str, ...] = Field(("vendor.send_raw",), description="Deploy steps that are refused.")
+    disallow_clean_steps: tuple[str, ...] = Field(("vendor.send_raw",), description="Clean steps that are refused.")
+    disallow_service_steps: tuple[str, ...] = Field(("vendor.send_raw",), description="Service steps refused.")
+
+    # Hardware types and roles
+    collection_root: Path | None = Field(None, description="Folder that holds ansible_collections/rackwright/metal.")
+    step_collections: tuple[str, ...] = Field((), description="Further collections whose roles offer steps.")
+    enabled_hardware_types: tuple[str, ...] = Field(("redfish",), description="Hardware types that nodes may use.")
+    default_resource_class: str | None = Field(None, description="Resource class of nodes created without one.")
+
+    # What a verb does
+    automated_clean: bool = Field(True, description="Clean nodes that are provided or undeployed.")
+    erase_devices_priority: Priority | None = Field(None, description="Priority of erase_devices; null: the agent's.")
+    erase_devices_metadata_priority: Priority | None = Field(
+        None, description="Priority of erase_devices_metadata; null: the agent's."
+    )
+    delete_configuration_priority: Priority | None = Field(
+        None, description="Priority of the agent's raid.delete_configuration; null: the agent's."
+    )
+    create_configuration_priority: Priority | None = Field(
+        None, description="Priority of the agent's raid.create_configuration; null: the agent's."
+    )
+    clean_step_priority_override: dict[str, Priority] = Field(
+        {}, description="Priority by interface.step in automated cleaning; 0 leaves the step out."
+    )
+    verify_step_priority_override: dict[str, Priority] = Field(
+        {}, description="Priority by interface.step in verification; 0 leaves the step out."
+    )
+    shred_random_overwrite_iterations: Seconds = Field(1, description="Random passes of erase_devices.")
+    shred_final_overwrite_with_zeros: bool = Field(True, description="Overwrite with zeros after the random passes.")
+    continue_if_disk_secure_erase_fails: bool = Field(
+        False, description="Go on with shredding when a disk refuses its own secure erase."
+    )
+    enable_ata_secure_erase: bool = Field(True, description="Let ATA disks erase themselves.")
+    enable_nvme_secure_erase: bool = Field(True, description="Let NVMe disks erase themselves.")
+    disk_erasure_concurrency: Positive = Field(4, description="Disks that are erased at once on one node.")
+    erase_skip_read_only: bool = Field(False, description="Leave read-only disks out of erasing.")
+    allow_provisioning_in_maintenance: bool = Field(True, description="Allow provide of nodes in maintenance.")
+    allow_deleting_available_nodes: bool = Field(True, description="Allow removing nodes in state available.")
+    automatic_lessee: bool = Field(True, description="Set the lessee when a node is deployed.")
+    power_off_after_deploy_failure: bool = Field(True, description="Power off a node whose deployment failed.")
+    default_boot_mode: Literal["uefi", "bios"] = Field("uefi", description="Boot mode of nodes that name none.")
+    rescue_password_hash_algorithm: Literal["sha256", "sha512"] = Field(
+        "sha256", description="Crypt algorithm of the rescue password."
+    )
+    max_concurrent_deploy: Positive = Field(250, description="Most nodes that are deployed at once.")
+    max_concurrent_clean: Positive = Field(50, description="Most nodes that are undeployed or cleaned at once.")
+    max_conductor_wait_step_seconds: int = Field(30, ge=0, le=1800, description="Longest wait step with seconds.")
+
+    # The ramdisk and its agent
+    deploy_kernel: str | None = Field(None, description="URL of the agent's kernel, unless the node names one.")
+    deploy_ramdisk: str | None = Field(None, description="URL of the agent's ramdisk, unless the node names one.")
+    rescue_kernel: str | None = Field(None, description="URL of the rescue kernel, unless the node names one.")
+    rescue_ramdisk: str | None = Field(None, description="URL of the rescue ramdisk, unless the node names one.")
+    bootloader: str | None = Field(None, description="URL of the EFI system partition image for boot ISOs.")
+    kernel_append_params: str = Field("nofb vga=normal", description="Further parameters of the agent's kernel.")
+    extra_kernel_params: str = Field("", description="Further parameters of the agent's kernel during inspection.")
+    require_tls: bool = Field(True, description="Accept agents only over https.")
+    restrict_lookup: bool = Field(True, description="Let agents look up only nodes that expect an agent.")
+    ramdisk_heartbeat_timeout: Positive = Field(300, description="Longest silence that an agent is told to keep.")
+    command_timeout: Positive = Field(60, description="Longest wait for one answer of an agent.")
+    max_command_attempts: Positive = Field(3, description="Attempts to reach an agent.")
+    agent_lost_timeout: Seconds = Field(900, description="Silence after which a busy agent counts as lost.")
+    tls_minimum_version: Literal["1.2", "1.3"] = Field("1.3", description="Least TLS version between us and agents.")
+    allow_md5_checksum: bool = Field(True, description="Let agents accept MD5 sums of images.")
+    permitted_image_formats: tuple[str, ...] = Field(("raw", "gpt", "qcow2", "iso"), description="Image formats.")
+    disable_deep_image_inspection: bool = Field(False, description="Let agents write images without inspecting them.")
+    file_url_allowed_paths: tuple[Path, ...] = Field(
+        (Path("/var/lib/rackwright/images"),), description="Folders that file:// images may come from."
+    )
+    image_cache_size: Positive = Field(20480, description="Size of the image cache, MiB.")
+    deploy_logs_collect: Literal["always", "on_failure", "never"] = Field(
+        "on_failure", description="When the agent's logs are kept."
+    )
+
+    # Inspection
+    inspection_hooks: tuple[str, ...] = Field(
+        ("ramdisk-error", "validate-interfaces", "ports", "architecture"), description="Hooks of agent inspection."
+    )
+    add_ports: Literal["all", "active", "pxe", "disabled"] = Field("pxe", description="Interfaces that become ports.")
+    keep_ports: Literal["all", "present", "added"] = Field("all", description="Ports that survive an inspection.")
+    update_pxe_enabled: bool = Field(True, description="Let inspection set pxe_enabled of ports.")
+    inspection_power_off: bool = Field(True, description="Power off a node whose inspection has ended.")
+    auto_discovery_enabled: bool = Field(False, description="Enrol unknown machines that report an inspection.")
+    auto_discovery_driver: str | None = Field(None, description="Driver of machines that were discovered.")
+
+    # Limits of waiting
+    deploy_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in wait call-back.")
+    clean_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in clean wait.")
+    rescue_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in rescue wait.")
+    service_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in service wait.")
+    inspect_wait_timeout: Seconds = Field(1800, description="Longest wait for the report in inspect wait.")
+    power_state_change_timeout: int = Field(60, ge=2, description="Longest wait for a power state.")
+    soft_power_off_timeout: Positive = Field(600, description="Longest wait for an orderly shutdown.")
+    check_provision_state_interval: Seconds = Field(60, description="Time between two looks for ended waits.")
+
+    # Power
+    sync_power_state_interval: Seconds = Field(120, description="Time between two power syncs; 0: never.")
+    power_state_sync_max_retries: Seconds = Field(3, description="Failed syncs before a node goes into maintenance.")
+    force_power_state_during_sync: bool = Field(True, description="Enforce the recorded power state on the machine.")
+    power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")
+
+    # The conductor
+    poll_interval: Moment = Field(0.2, description="Time between two looks for work.")
+    heartbeat_interval: Positive = Field(10, description="Time between two heartbeats of a conductor.")
+    heartbeat_timeout: Positive = Field(60, description="Silence after which a conductor counts as dead.")
+    wave_size: Positive = Field(200, description="Most nodes in one playbook run.")
+    run_slots: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1), description="Runs at once.")
+    run_timeout: Seconds = Field(7200, description="Longest playbook run; it is ended and tried again after that.")
+    graceful_shutdown_timeout: Seconds = Field(60, description="Longest wait for runs when the daemon is stopped.")
+
+    # History
+    node_history: bool = Field(True, description="Keep errors and events of nodes.")
+    node_history_max_entries: Seconds = Field(300, description="Entries kept for each node; 0: all.")
+    node_history_cleanup_interval: Seconds = Field(86400, description="Time between two cleanings; 0: never.")
+    record_step_flows_in_history: bool = Field(True, description="Keep start and end of step lists in the history.")
+
+    @field_validator("public_endpoint", "external_callback_url", "external_http_url")
+    @classmethod
+    def _without_slash(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+    @field_validator("file_url_allowed_paths")
+    @classmethod
+    def _narrow(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        for path in value:
+            if not path.is_absolute() or len(path.parts) < 2 or ".." in path.parts:
+                raise ValueError(f"{path} would open too much; name absolute folders below /")
+        return value
+
+    @field_validator("kernel_append_params", "extra_kernel_params")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.isprintable():
+            raise ValueError("kernel parameters are one line of printable text")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.heartbeat_timeout <= self.heartbeat_interval:
+            raise ValueError("heartbeat_timeout must be longer than heartbeat_interval")
+        if self.auth_strategy == "http_basic" and self.http_basic_auth_user_file is None:
+            raise ValueError("auth_strategy http_basic needs http_basic_auth_user_file")
+        if self.auth_strategy == "noauth" and not self.trust_network and not _is_loopback(self.host_ip):
+            raise ValueError(
+                f"others reach host_ip {self.host_ip} and auth_strategy noauth lets each of them do anything; "
+                "set auth_strategy to http_basic, or trust_network to true on a network of your own"
+            )
+        if self.auto_discovery_enabled and not self.auto_discovery_driver:
+            raise ValueError("auto_discovery_enabled needs auto_discovery_driver")
+        return self
+
+    @property
+    def database(self) -> str:
+        """Return the URL of the database."""
+        return self.database_url or f"sqlite:///{self.state_dir.absolute() / 'rackwright.sqlite'}"
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL under which clients reach the API, without /v1."""
+        host = f"[{self.host_ip}]" if ":" in self.host_ip else self.host_ip
+        return self.public_endpoint or f"http://{host}:{self.port}"
+
+    @property
+    def callback_url(self) -> str:
+        """Return the URL under which agents reach the API, without /v1."""
+        return self.external_callback_url or self.base_url
+
+    @property
+    def files_url(self) -> str:
+        """Return the URL under which BMCs and agents fetch what the daemon serves from ``http/``."""
+        return f"{self.external_http_url or self.callback_url}/files"
+
+    @property
+    def boot_dir(self) -> Path:
+        """Return the folder of the boot ISOs that are served."""
+        return self.state_dir / "http" / "boot"
+
+    @property
+    def image_dir(self) -> Path:
+        """Return the folder of the images that are served."""
+        return self.state_dir / "http" / "images"
+
+    @property
+    def secret_key_file(self) -> Path:
+        """Return the file of the key that seals secrets in the database."""
+        return self.state_dir / "secret.key"
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def load(config: Path | None = None, **given: object) -> Settings:
+    """Return the settings: ``given`` (None counts as not given), then environment, then file, then defaults.
+
+    Raises SettingsInvalid, whose text names the setting and where it came from.
+    """
+    file = config or (Path(name) if (name := os.environ.get(CONFIG_VARIABLE)) else None)
+    stored = _read(file) if file else {}
+    named = {
+        key.removeprefix(PREFIX).lower() for key in os.environ if key.startswith(PREFIX) and key != CONFIG_VARIABLE
+    }
+    _refuse_unknown(named, "the environment")
+    _refuse_unknown(set(stored), str(file))
+    values: dict[str, Any] = {key: value for key, value in stored.items() if key not in named}
+    values |= {key: value for key, value in given.items() if value is not None}
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        text = first["msg"].removeprefix("Value error, ")
+        raise SettingsInvalid(reason=f"{where}: {text}" if where else text) from None
+
+
+def _read(file: Path) -> dict[str, object]:
+    """Return the content of the TOML ``file``."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsInvalid(reason=f"{file} cannot be read: {error}") from error
+
+
+def _refuse_unknown(names: set[str], where: str) -> None:
+    """Raise when one of ``names`` is no setting, with the nearest name as a hint."""
+    for name in sorted(names - Settings.model_fields.keys()):
+        near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise SettingsInvalid(reason=f"{where} names the unknown setting {name}{hint}")
