@@ -59,28 +59,36 @@ class ArgInfo(BaseModel):
     required: bool = False
 
 
-class Step(BaseModel):
-    """One unit of a phase."""
+class StepFields(BaseModel):
+    """What a role declares of a step, and a step keeps."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: Name
-    interface: Interface
+    """A verb and a noun, as in write_image; also the task file."""
     phase: Phase
-    priority: int = Field(default=0, ge=0)
+    interface: Interface
     stage: Stage = Stage.WORK
+    """When it runs: work steps are public, the others surround them."""
+    priority: int = Field(default=0, ge=0)
+    """Higher runs first; a work step with 0 runs on request only."""
     abortable: bool = False
+    """A client's abort may cut the step short."""
     needs_ramdisk: bool = True
+    """The agent must run; a surrounding step with it is left out when no work step needs the agent."""
     waits: bool | None = None
-    """Whether the step makes the node wait; None = it may."""
+    """Whether the step makes the node wait; null = it may."""
     on_failure: bool = False
-    """The step also runs in the failure list."""
+    """The step also runs in the failure list of its phase."""
     batched: bool = False
-    """One task serves the whole wave."""
+    """One task serves the whole wave; all following batched steps share a run."""
     discovers: bool = False
-    """The agent's own steps are known after this one."""
-    reboot_requested: bool = False
-    """The agent wants to be booted again after this step."""
+    """The agent's own steps are known after this one; a run ends with it."""
+
+
+class Step(StepFields):
+    """One unit of a phase, ready to be run."""
+
     role: Role = ""
     """Role with the tasks; empty = the engine itself carries the step out."""
     tasks: Name = ""
@@ -89,6 +97,8 @@ class Step(BaseModel):
     """Public argument to role variable."""
     args: dict[str, JsonValue] = {}
     argsinfo: dict[str, ArgInfo] = {}
+    reboot_requested: bool = False
+    """The agent wants to be booted again after this step."""
     execute_on_child_nodes: bool = False
     limit_child_node_execution: tuple[str, ...] = ()
 
