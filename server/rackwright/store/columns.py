@@ -1,0 +1,90 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the columns of all tables have in common: time in UTC, JSON values, the clock behind created_at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import JSON, DateTime, Dialect, Text
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field
+from typing_extensions import override
+
+
+def now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)
+
+
+def new_uuid() -> str:
+    """Return a new random UUID as text."""
+    return str(uuid4())
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A time zone aware time, stored without its zone as UTC; a naive one is refused."""
+
+    impl = DateTime
+    cache_ok = True
+
+    @override
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Turn an aware time into naive UTC; raise ValueError for a naive one."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time without its zone cannot be stored")
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    @override
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Give a stored time its zone back."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def json_object() -> Any:
+    """Return a column that holds a JSON object, ``{}`` by default."""
+    return Field(default_factory=dict, sa_type=JSON, nullable=False)
+
+
+def json_list() -> Any:
+    """Return a column that holds a JSON list, ``[]`` by default."""
+    return Field(default_factory=list, sa_type=JSON, nullable=False)
+
+
+def text() -> Any:
+    """Return a nullable column for text of any length."""
+    return Field(default=None, sa_type=Text)
+
+
+def time() -> Any:
+    """Return a nullable column for a time."""
+    return Field(default=None, sa_type=UtcDateTime)
+
+
+def created() -> Any:
+    """Return the column of the moment in which a row was made."""
+    return Field(default_factory=now, sa_type=UtcDateTime, nullable=False)
+
+
+def updated() -> Any:
+    """Return the column of the last change; null until the first one (contract: node-fields.md)."""
+    return Field(default=None, sa_type=UtcDateTime, sa_column_kwargs={"onupdate": now})
+
+
+def key() -> Any:
+    """Return the primary key column."""
+    return Field(default=None, primary_key=True)
+
+
+def identity() -> Any:
+    """Return the column of a UUID, generated unless given."""
+    return Field(default_factory=new_uuid, max_length=36, unique=True)
+
+
+def owner_node() -> Any:
+    """Return the column that points to the node a row belongs to; the row goes when its node goes."""
+    return Field(foreign_key="node.id", ondelete="CASCADE", index=True)

@@ -1,0 +1,68 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Engines and sessions: SQLite by default; PostgreSQL and MariaDB need another URL only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlmodel import Session
+
+_BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    "PRAGMA foreign_keys=ON",
+    f"PRAGMA busy_timeout={_BUSY_TIMEOUT * 1000}",
+)
+
+
+def open_engine(url: str) -> Engine:
+    """Return the engine for ``url``; of SQLite with WAL, foreign keys and transactions that really begin."""
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin on its own: it begins too late
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(pragma)
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later fails at once when another one wrote in between,
+    # without waiting. One that means to write says so from the start and waits for its turn.
+    immediate = connection.get_execution_options().get("immediate", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def session_of(engine: Engine, *, write: bool) -> Session:
+    """Return a session; the caller closes it, and commits when ``write`` is true.
+
+    Rows stay readable after the commit.
+    """
+    return Session(engine.execution_options(immediate=True) if write else engine, expire_on_commit=False)
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """Open a session that only reads; what it sees does not change while it is open."""
+    with session_of(engine, write=False) as session:
+        yield session
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """Open a session that will write; without a commit nothing of it stays. One writer at a time on SQLite."""
+    with session_of(engine, write=True) as session:
+        yield session
