@@ -62,6 +62,7 @@ class Operation(SQLModel, table=True):
     node_id: int = owner_node()
     phase: str
     verb: str | None = None
+    request: dict[str, Any] = json_object()
     steps: list[dict[str, Any]] = json_list()
     position: int = 0
     status: str = Field(default=OperationStatus.READY.value, index=True)
