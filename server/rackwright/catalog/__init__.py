@@ -7,6 +7,6 @@ Read once at start; nothing of Ansible is imported.
 
 from rackwright.catalog.load import load
 from rackwright.catalog.locate import Collection, locate
-from rackwright.catalog.offer import Catalog, HardwareType, Implementation, Property
+from rackwright.catalog.offer import Catalog, HardwareType, Implementation
 
-__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "Property", "load", "locate"]
+__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "load", "locate"]

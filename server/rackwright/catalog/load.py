@@ -16,40 +16,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rackwright.catalog.locate import Collection, locate, locate_ours
-from rackwright.catalog.offer import Catalog, HardwareType, Implementation, Property
+from rackwright.catalog.offer import Catalog, HardwareType, Implementation
 from rackwright.domain.errors import CatalogInvalid
-from rackwright.domain.steps import Step
+from rackwright.domain.steps import ArgInfo, Step
+from rackwright.domain.steps_file import StepDeclaration, StepsFile
 from rackwright.domain.verbs import Interface
 
 Model = TypeVar("Model", bound=BaseModel)
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Declared(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _Implements(_Declared):
-    """One implementation that a role is, or is a part of."""
-
-    interface: Interface
-    name: str
-    protocol: str | None = None
-    supported: bool = True
-    properties: dict[str, Property] = {}
-
-
-class RoleDeclaration(_Declared):
-    """``meta/steps.yml`` of a role."""
-
-    implements: tuple[_Implements, ...] = ()
-    properties: dict[str, Property] = {}
-    """Of every implementation of this role."""
-    steps: tuple[dict[str, Any], ...] = ()
-
-
-class HardwareTypeDeclaration(_Declared):
+class HardwareTypeDeclaration(BaseModel):
     """``meta/hardware_types/<name>.yml`` of a collection."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     interfaces: dict[Interface, tuple[str, ...]]
@@ -125,7 +105,7 @@ def _joined(first: Implementation, second: Implementation) -> Implementation:
 
 def _role(collection: Collection, file: Path) -> Iterable[Implementation]:
     role = file.parents[1]
-    declared = _checked(RoleDeclaration, file)
+    declared = _checked(StepsFile, file)
     options = _argument_options(role)
     steps = [_step(item, f"{collection.name}.{role.name}", options, file) for item in declared.steps]
     kinds = {item.interface for item in declared.implements}
@@ -137,31 +117,23 @@ def _role(collection: Collection, file: Path) -> Iterable[Implementation]:
             raise CatalogInvalid(where=file, reason=f"step {step.key} has no task file tasks/{step.tasks}.yml")
     for item in declared.implements:
         own = tuple(step for step in steps if step.interface is item.interface)
-        properties = {**declared.properties, **item.properties}
-        yield Implementation(item.interface, item.name, own, properties, item.supported, item.protocol)
+        yield Implementation(item.interface, item.name, own, declared.properties, item.supported, item.protocol)
 
 
-def _step(item: dict[str, Any], role: str, options: dict[str, dict[str, Any]], file: Path) -> Step:
+def _step(item: StepDeclaration, role: str, options: dict[str, dict[str, Any]], file: Path) -> Step:
     """Return a declared step, with its public arguments described as the role's argument specification does."""
-    rest = dict(item)
-    variables = rest.pop("args", {})
-    tasks = rest.get("tasks", rest.get("name"))
-    try:
-        argsinfo = {public: _described(options[str(tasks)][variable]) for public, variable in variables.items()}
-        return Step(role=role, variables=variables, argsinfo=argsinfo, **rest)
-    except KeyError as error:
-        reason = f"step {item.get('name')}: meta/argument_specs.yml does not describe {error}"
-        raise CatalogInvalid(where=file, reason=reason) from error
-    except (ValidationError, TypeError, AttributeError) as error:
-        raise CatalogInvalid(where=file, reason=f"step {item.get('name')}: {error}") from error
+    entry = options.get(item.name, {})
+    missing = sorted(variable for variable in item.args.values() if variable not in entry)
+    if missing:
+        reason = f"meta/argument_specs.yml does not describe {', '.join(missing)} of step {item.name}"
+        raise CatalogInvalid(where=file, reason=reason)
+    return item.step(role, {public: _described(entry[variable]) for public, variable in item.args.items()})
 
 
-def _described(option: dict[str, Any]) -> dict[str, Any]:
+def _described(option: dict[str, Any]) -> ArgInfo:
     text = option.get("description", "")
-    return {
-        "description": " ".join(text) if isinstance(text, list) else str(text),
-        "required": bool(option.get("required", False)),
-    }
+    words = " ".join(text) if isinstance(text, list) else str(text)
+    return ArgInfo(description=words, required=bool(option.get("required", False)))
 
 
 def _argument_options(role: Path) -> dict[str, dict[str, Any]]:

@@ -7,22 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict
-
 from rackwright.catalog.locate import Collection
 from rackwright.domain.errors import DriverNotFound, InvalidDriver
 from rackwright.domain.steps import Step, Steps
+from rackwright.domain.steps_file import Property
 from rackwright.domain.verbs import Interface, Phase
-
-
-class Property(BaseModel):
-    """One key of driver_info that an implementation reads."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    description: str
-    required: bool = False
-    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)
