@@ -1,0 +1,109 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the steps of the role ``fake`` do: nothing to any machine, and everything else as if there were one.
+
+Source: contract/fake-hardware.md.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+
+Data = dict[str, Any]
+
+ARGUMENTS: Data = {
+    "name": {"type": "str", "required": True},
+    "interface": {"type": "str", "required": True},
+    "args": {"type": "dict", "default": {}},
+    "driver_info": {"type": "dict", "default": {}},
+    "power_state": {"type": "str"},
+}
+POWER_AFTER = {
+    "power on": "power on",
+    "power off": "power off",
+    "rebooting": "power on",
+    "soft power off": "power off",
+    "soft rebooting": "power on",
+}
+"""Target of a power action to the power state after it."""
+
+BOOT_DEVICES = ["pxe"]
+
+
+def act(params: Data) -> Data:
+    """Take the step ``name`` of ``interface`` and return the facts that it finds out. Raise OperationError when told to.
+
+    ``driver_info`` may hold ``fake_<interface>_delay`` or ``fake_delay`` (seconds; two numbers with a comma: a random time
+    between them, weighted on the first), and ``fake_fail``, the name of the step that fails.
+    """
+    name, interface, info = params["name"], params["interface"], params["driver_info"]
+    time.sleep(_delay(info.get(f"fake_{interface}_delay", info.get("fake_delay", 0))))
+    if info.get("fake_fail") in (name, f"{interface}.{name}"):
+        raise OperationError(
+            f"take the step {interface}.{name}", "driver_info/fake_fail asks for this failure.", "Remove fake_fail."
+        )
+    return _FACTS[name](params) if name in _FACTS else {}
+
+
+def _delay(setting: object) -> float:
+    try:
+        shortest, _, longest = str(setting).partition(",")
+        return random.triangular(float(shortest), float(longest or shortest), float(shortest))
+    except ValueError as error:
+        raise OperationError(
+            "wait for the fake delay",
+            f"{setting!r} is no number of seconds, nor two with a comma between them.",
+            "Correct fake_delay in driver_info.",
+        ) from error
+
+
+def _read_power(params: Data) -> Data:
+    return {"power_state": params["power_state"] or "power off"}
+
+
+def _set_power(params: Data) -> Data:
+    target = params["args"].get("target")
+    if target not in POWER_AFTER:
+        raise OperationError(
+            "set the power state", f"The target {target!r} is none.", f"Choose one of {', '.join(POWER_AFTER)}."
+        )
+    return {"power_state": POWER_AFTER[target]}
+
+
+def _set_boot_device(params: Data) -> Data:
+    device = params["args"].get("boot_device")
+    if device not in BOOT_DEVICES:
+        raise OperationError(
+            "set the boot device", f"Fake hardware cannot boot from {device!r}.", "Choose the boot device pxe."
+        )
+    return {"boot_device": {"boot_device": device, "persistent": bool(params["args"].get("persistent"))}}
+
+
+def _store_bios(params: Data) -> Data:
+    settings = params["args"].get("settings")
+    try:
+        return {"bios_settings": [{"name": str(each["name"]), "value": each["value"]} for each in settings]}
+    except (TypeError, KeyError) as error:
+        raise OperationError(
+            "apply the BIOS settings",
+            "The argument settings is no list of objects with name and value.",
+            "Correct the arguments of the step.",
+        ) from error
+
+
+_FACTS: dict[str, Callable[[Data], Data]] = {
+    "read_power_state": _read_power,
+    "power_on": lambda _: {"power_state": "power on"},
+    "power_off": lambda _: {"power_state": "power off"},
+    "set_power_state": _set_power,
+    "get_boot_device": lambda _: {"boot_device": {"boot_device": "pxe", "persistent": False}},
+    "set_boot_device": _set_boot_device,
+    "get_supported_boot_devices": lambda _: {"supported_boot_devices": BOOT_DEVICES},
+    "apply_configuration": _store_bios,
+    "factory_reset": lambda _: {"bios_settings": []},
+}

@@ -1,0 +1,266 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The base of our action plugins: one of them serves a single host, or all nodes of a run of the daemon.
+
+Outside a run the plugin does for its host what the module of the same name does. In a run (the variable
+``rackwright_run`` is set) it asks the conductor for what it must know of each node, works on all of them at once, and
+reports each node's progress as a line of its own, which the conductor stores as it arrives. It never fails the task for
+one node, because the others' playbook would end with it (docs/explanation/architecture.md, "Action plugins").
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import re
+import signal
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.plugin_utils._crew import serve
+from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
+
+Data = dict[str, Any]
+
+MASK = "********"
+_SECRET_NAME = re.compile("password|token|secret|credential", re.IGNORECASE)
+_SHORTEST_SECRET = 4  # shorter ones are too likely to be a part of an ordinary word
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """The task is done; ``facts`` go to the operation, ``result`` and ``diff`` to a playbook of one host."""
+
+    changed: bool = False
+    facts: Data = field(default_factory=dict)
+    result: Data = field(default_factory=dict)
+    diff: Data = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The whole step was done already: the node takes no part in its further tasks."""
+
+    result: Data = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The node must wait for ``agent``, ``inspection`` or ``poll``; its step runs again from the start after that."""
+
+    reason: str
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class _Failed:
+    cause: str
+    action: str
+
+
+Outcome = Done | Settled | Waiting
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node to serve.
+
+    ``context`` is what the door tells of it (empty outside a run), ``params`` are the validated options.
+    """
+
+    uuid: str
+    context: Data
+    params: Data
+    check_mode: bool = False
+
+    @property
+    def facts(self) -> Data:
+        """Return what earlier steps of the operation found out."""
+        return dict(self.context.get("facts") or {})
+
+
+@dataclass
+class _Memory:
+    """What the tasks of a run must know of the ones before; kept as the fact ``rackwright_wave`` of the host."""
+
+    gone: list[str] = field(default_factory=list)
+    settled: dict[str, list[str]] = field(default_factory=dict)
+    started: int = -1
+
+    @classmethod
+    def read(cls, task_vars: Mapping[str, Any]) -> _Memory:
+        kept = (task_vars.get("ansible_facts") or {}).get("rackwright_wave") or {}
+        settled = {str(step): list(uuids) for step, uuids in (kept.get("settled") or {}).items()}
+        return cls(list(kept.get("gone") or ()), settled, int(kept.get("started", -1)))
+
+    def facts(self) -> Data:
+        return {"rackwright_wave": {"gone": self.gone, "settled": self.settled, "started": self.started}}
+
+
+class WaveAction(ActionBase):
+    """Serve one host or a wave; subclasses say how with ``operate``."""
+
+    groups: ClassVar[tuple[str, ...]] = ()
+    """Parts of the context whose values fill the options that the task did not give."""
+
+    arguments: ClassVar[Data] = {}
+    """Argument spec, the same one as the module's."""
+
+    rules: ClassVar[Data] = {}
+    """Further arguments of ArgumentSpecValidator, such as ``required_if``."""
+
+    _requires_connection = False
+
+    def operate(self, node: Node) -> Outcome:
+        """Do the work for one node, on a thread of its own. Raise OperationError when it fails."""
+        raise TypeError(f"{type(self).__name__} does not say how to serve {node.uuid}")
+
+    def options(self, context: Data) -> Data:
+        """Return the options that a context gives."""
+        given: Data = {}
+        for group in self.groups:
+            given |= {key: value for key, value in (context.get(group) or {}).items() if key in self.arguments}
+        return given
+
+    def run(self, tmp: str | None = None, task_vars: Data | None = None) -> Data:
+        """Serve the task's host or, in a run of the daemon, every node that still takes part."""
+        _die_with_parent()
+        super().run(tmp, task_vars)
+        variables = task_vars or {}
+        return self._serve_run(variables) if "rackwright_run" in variables else self._serve_host(variables)
+
+    def _serve_host(self, task_vars: Data) -> Data:
+        try:
+            outcome = self.operate(self._node(str(task_vars["inventory_hostname"]), {}))
+        except OperationError as error:
+            return {"failed": True, "msg": str(error)}
+        return self._result(outcome)
+
+    def _result(self, outcome: Outcome | _Failed) -> Data:
+        match outcome:
+            case Done(changed, _, result, diff):
+                return {"changed": changed, **result, **({"diff": diff} if diff and self._task.diff else {})}
+            case Settled(result):
+                return {"changed": False, **result}
+            case Waiting(reason):
+                return {"changed": False, "msg": f"The node must wait for: {reason}."}
+            case _Failed(cause, action):
+                return {"failed": True, "msg": f"{cause} {action}"}
+
+    def _serve_run(self, task_vars: Data) -> Data:
+        step, memory = int(task_vars["step"]["index"]), _Memory.read(task_vars)
+        try:
+            contexts = ask(str(task_vars["rackwright_door"]), str(task_vars["rackwright_run"]), step=step)
+        except DoorError as error:
+            raise AnsibleActionFail(str(error)) from error
+        absent = {*memory.gone, *memory.settled.get(str(step), ())}
+        live = {uuid: context for uuid, context in contexts.items() if uuid not in absent}
+        batched = bool(task_vars.get("wave_batched"))
+        if not batched:
+            live = {uuid: context for uuid, context in live.items() if uuid == task_vars["inventory_hostname"]}
+        report = _Reporter(step, memory)
+        report.started(live)
+        outcomes = dict(self._outcomes(live, report))
+        facts = {"ansible_facts": memory.facts()}
+        if batched or not outcomes:
+            return {"changed": any(isinstance(one, Done) and one.changed for one in outcomes.values()), **facts}
+        return {**self._result(next(iter(outcomes.values()))), **facts}
+
+    def _outcomes(self, live: dict[str, Data], report: _Reporter) -> Iterator[tuple[str, Outcome | _Failed]]:
+        for uuid, outcome in serve(lambda uuid: self._attempt(uuid, live[uuid]), list(live)):
+            report.outcome(uuid, outcome)
+            if outcome is not None:
+                yield uuid, outcome
+
+    def _attempt(self, uuid: str, context: Data) -> Outcome | _Failed:
+        try:
+            return self.operate(self._node(uuid, context))
+        except OperationError as error:
+            return _Failed(_masked(f"could not {error.attempted}: {error.cause}", context), error.action)
+        except Exception as error:  # whatever goes wrong with one node must not touch the others
+            Display().display(_masked(traceback.format_exc(), context))
+            cause = f"{self._task.action} met an unexpected error, {type(error).__name__}: {error}"
+            return _Failed(_masked(cause, context), "See the log of this run for its place, and report it as a bug.")
+
+    def _node(self, uuid: str, context: Data) -> Node:
+        given = {**self.options(context), **{key: value for key, value in self._task.args.items() if value is not None}}
+        checked = ArgumentSpecValidator(self.arguments, **self.rules).validate(given)
+        if checked.error_messages:
+            raise OperationError(
+                f"read the options of {self._task.action}",
+                " ".join(checked.error_messages),
+                "Correct the options of the task, or what they are taken from in the node's driver_info.",
+            )
+        return Node(uuid, context, checked.validated_parameters, check_mode=bool(self._task.check_mode))
+
+
+class _Reporter:
+    """Write the lines that the conductor reads, and remember who has left the run."""
+
+    def __init__(self, step: int, memory: _Memory) -> None:
+        self._step = step
+        self._memory = memory
+        self._display = Display()
+
+    def started(self, nodes: Mapping[str, Data]) -> None:
+        """Report the start of the step, at its first task."""
+        if self._memory.started != self._step:
+            self._memory.started = self._step
+            for uuid in nodes:
+                self._line(uuid, "start")
+
+    def outcome(self, uuid: str, outcome: Outcome | _Failed | None) -> None:
+        """Report how the task went for a node; None = it has fallen behind."""
+        match outcome:
+            case Done(facts=facts):
+                if facts:
+                    self._line(uuid, "facts", facts=facts)
+            case Settled():
+                self._memory.settled.setdefault(str(self._step), []).append(uuid)
+                self._line(uuid, "settled")
+            case Waiting(reason, seconds):
+                self._leave(uuid, "waiting", **{"for": reason, "seconds": seconds})
+            case _Failed(cause, action):
+                self._leave(uuid, "failed", cause=cause, action=action)
+            case None:
+                self._leave(uuid, "behind")
+
+    def _leave(self, uuid: str, event: str, **keys: Any) -> None:
+        self._memory.gone.append(uuid)
+        self._line(uuid, event, **keys)
+
+    def _line(self, uuid: str, event: str, **keys: Any) -> None:
+        line = {"node": uuid, "step": self._step, "event": event, **keys}
+        self._display.display("@node " + json.dumps(line, ensure_ascii=True, default=str))
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this worker with ansible-playbook: workers have a session of their own, and outlive it."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _masked(text: str, context: Data) -> str:
+    for secret in sorted(_secrets(context), key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    return text
+
+
+def _secrets(value: Any, name: str = "") -> Iterator[str]:
+    match value:
+        case dict():
+            for key, item in value.items():
+                yield from _secrets(item, str(key))
+        case list():
+            for item in value:
+                yield from _secrets(item, name)
+        case str() if len(value) >= _SHORTEST_SECRET and _SECRET_NAME.search(name):
+            yield value
