@@ -1,0 +1,185 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Print the pages of the documentation that are made from the code.
+
+``python -m rackwright.reference --list`` prints the name and the path of each page, ``python -m rackwright.reference
+<name>`` the page itself, ``--write`` writes all of them below the current folder. Call it from the root of the tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from pathlib import Path
+
+from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
+from rackwright.domain.steps_file import StepsFile
+from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of, possible, transition_for
+
+_LATEST = max(max(verb.since, *verb.arguments.values(), *verb.since_in.values(), 0) for verb in VERBS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One generated file: where it is kept and the function that makes its text."""
+
+    path: str
+    make: Callable[[], str]
+
+
+def states_page() -> str:
+    """Return the page about the provision states: pictures, a paragraph for each state, what is legal where."""
+    return "\n".join(
+        [
+            *_head("states", "Provision states"),
+            "A verb is sent with `PUT /v1/nodes/{node}/states/provision`. In the pictures, events in parentheses are",
+            "fired by Rackwright itself.",
+            "",
+            *_pictures(),
+            "## Each state",
+            "",
+            *(line for state in ProvisionState for line in _paragraph(state)),
+            "## Verbs",
+            "",
+            "| target | first version | in the body (first version) | event |",
+            "|---|---|---|---|",
+            *(
+                f"| `{verb.target}` | 1.{verb.since} | {_arguments(verb.arguments)} | {verb.event} |"
+                for verb in VERBS.values()
+            ),
+            "",
+            "## What is legal where",
+            "",
+            "In any other pair of state and verb the answer is 400, or 409 while the node is locked.",
+            "",
+            "| state | verb and next state |",
+            "|---|---|",
+            *(f"| {state} | {_legal(state)} |" for state in ProvisionState),
+            "",
+            "\\* Ironic refuses this one.",
+            "",
+        ]
+    )
+
+
+def steps_schema() -> str:
+    """Return the JSON Schema of ``roles/*/meta/steps.yml``."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **StepsFile.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
+
+
+PAGES: Mapping[str, Page] = {
+    "states": Page("docs/explanation/states.md", states_page),
+    "steps-schema": Page("docs/reference/steps.schema.json", steps_schema),
+}
+
+
+def member_docs(enumeration: type[Enum]) -> dict[str, str]:
+    """Return the text that stands below each member in the source, by member name."""
+    (tree,) = ast.parse(inspect.getsource(enumeration)).body
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    return {
+        member.targets[0].id: str(text.value.value)
+        for member, text in pairwise(body)
+        if isinstance(member, ast.Assign)
+        and isinstance(member.targets[0], ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
+
+
+def _head(name: str, title: str) -> list[str]:
+    return [f"<!-- Made by `python -m rackwright.reference {name}`; do not edit. -->", "", f"# {title}", ""]
+
+
+def _family(state: ProvisionState) -> Phase | None:
+    """Return the phase whose picture shows a state; None for a state in which nodes rest."""
+    if TRAITS[state].stable:
+        return None
+    failing = (phase for phase, each in PHASES.items() if each.running and TRAITS[each.running].on_fail is state)
+    return phase_of(state) or next(failing, None)
+
+
+def _pictures() -> Iterable[str]:
+    families: dict[Phase | None, list[Transition]] = {}
+    for each in TRANSITIONS:
+        families.setdefault(_family(each.target) or _family(each.source), []).append(each)
+    for phase in (*Phase, None):
+        if transitions := families.get(phase):
+            yield from (f"## {phase.value.capitalize() if phase else 'At rest'}", "", "```mermaid", "stateDiagram-v2")
+            shown = sorted({state for each in transitions for state in (each.source, each.target)})
+            yield from (f'    state "{state}" as {_ident(state)}' for state in shown)
+            yield from (_arrow(each) for each in transitions)
+            yield from ("```", "")
+
+
+def _arrow(each: Transition) -> str:
+    label = each.event.value if each.who is Who.API else f"({each.event})"
+    return f"    {_ident(each.source)} --> {_ident(each.target)}: {label}"
+
+
+def _ident(state: ProvisionState) -> str:
+    return re.sub(r"[^a-z]", "_", state.value)
+
+
+_DELETION = {
+    DeleteAllowed.NO: "The node can be removed in maintenance only.",
+    DeleteAllowed.YES: "The node can be removed.",
+    DeleteAllowed.CONFIG: "The node can be removed, unless `allow_deleting_available_nodes` is false.",
+}
+
+
+def _paragraph(state: ProvisionState) -> Iterable[str]:
+    traits = TRAITS[state]
+    facts = [
+        member_docs(ProvisionState)[state.name],
+        f"Target: `{traits.fsm_target}`." if traits.fsm_target else "The node rests here.",
+        f"Failure leads to `{traits.on_fail}`." if traits.on_fail else "",
+        "" if traits.power_api else "Clients cannot change the power.",
+        "" if traits.power_sync else "The power is not compared with the BMC.",
+        f"Ports are in the {traits.network_role} network." if traits.network_role != "idle" else "",
+        _DELETION[traits.delete_allowed],
+    ]
+    yield from (f"### {state}", "", " ".join(fact for fact in facts if fact), "")
+
+
+def _arguments(arguments: Mapping[str, int]) -> str:
+    return ", ".join(f"`{name}` (1.{since})" for name, since in arguments.items())
+
+
+def _legal(state: ProvisionState) -> str:
+    found: dict[tuple[Event, str], list[str]] = {}
+    for target in possible(state):
+        each = transition_for(state, target, _LATEST)
+        found.setdefault((each.event, each.target + ("\\*" if each.beyond_ironic else "")), []).append(f"`{target}`")
+    return "; ".join(f"{', '.join(targets)} → {after}" for (_, after), targets in found.items()) or "none"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print or write the pages."""
+    parser = argparse.ArgumentParser(prog="python -m rackwright.reference", description=inspect.getdoc(main))
+    parser.add_argument("page", nargs="?", choices=sorted(PAGES), help="the page to print")
+    parser.add_argument("--list", action="store_true", help="print name and path of each page")
+    parser.add_argument("--write", action="store_true", help="write all pages below the current folder")
+    chosen = parser.parse_args(arguments)
+    if chosen.list:
+        sys.stdout.writelines(f"{name} {page.path}\n" for name, page in PAGES.items())
+    elif chosen.write:
+        for page in PAGES.values():
+            Path(page.path).write_text(page.make())
+    elif chosen.page:
+        sys.stdout.write(PAGES[chosen.page].make())
+    else:
+        parser.error("name a page, or use --list or --write")
+
+
+if __name__ == "__main__":
+    main()
