@@ -13,7 +13,7 @@ VENV := .venv
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 PACKAGES := git openssh-client python3 python3-venv
 # One Debian package a line; the lab is what needs them.
-LAB_PACKAGES := $(shell cat server/rackwright_lab/packages.txt 2>/dev/null)
+LAB_PACKAGES := $(shell sed 's/\#.*//' server/rackwright_lab/packages.txt)
 unexport PYTHONHOME PYTHONPATH PYENV_VERSION VIRTUAL_ENV
 
 .PHONY: help

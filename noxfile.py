@@ -40,7 +40,7 @@ def dev(session: nox.Session) -> None:
     LINK.parent.mkdir(parents=True, exist_ok=True)
     if not LINK.is_symlink():
         LINK.symlink_to("../../../..")
-    session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", ".")
+    session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", ".[lab]")
 
 
 @nox.session(default=False)
@@ -48,7 +48,7 @@ def pin(session: nox.Session) -> None:
     """Renew the pinned versions of all that the checks and the packages need."""
     resolve = ("uv", "pip", "compile", "--quiet", "--universal", "--upgrade", "--no-annotate", "--python-version=3.11")
     told_as = ("--custom-compile-command", "nox -s pin")
-    session.run(*resolve, *told_as, "--group=dev", "--output-file", PINS, "pyproject.toml")
+    session.run(*resolve, *told_as, "--extra=lab", "--group=dev", "--output-file", PINS, "pyproject.toml")
 
 
 @nox.session
