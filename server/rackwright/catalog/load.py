@@ -117,7 +117,9 @@ def _role(collection: Collection, file: Path) -> Iterable[Implementation]:
             raise CatalogInvalid(where=file, reason=f"step {step.key} has no task file tasks/{step.tasks}.yml")
     for item in declared.implements:
         own = tuple(step for step in steps if step.interface is item.interface)
-        yield Implementation(item.interface, item.name, own, declared.properties, item.supported, item.protocol)
+        yield Implementation(
+            item.interface, item.name, own, declared.properties | item.properties, item.supported, item.protocol
+        )
 
 
 def _step(item: StepDeclaration, role: str, options: dict[str, dict[str, Any]], file: Path) -> Step:

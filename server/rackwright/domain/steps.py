@@ -25,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from rackwright.domain.errors import Invalid, InvalidStep, StepConflict, UnknownStep
+from rackwright.domain.errors import InvalidStep, StepConflict, UnknownStep
 from rackwright.domain.verbs import PHASES, Interface, Phase
 
 AGENT_ROLE = "rackwright.metal.agent"
@@ -65,7 +65,9 @@ class StepFields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: Name
-    """A verb and a noun, as in write_image; also the task file."""
+    """A verb and a noun, as in write_image."""
+    tasks: Name = ""
+    """Task file of the role; the step's name when not given."""
     phase: Phase
     interface: Interface
     stage: Stage = Stage.WORK
@@ -85,14 +87,19 @@ class StepFields(BaseModel):
     discovers: bool = False
     """The agent's own steps are known after this one; a run ends with it."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_the_task_file(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("tasks"):
+            return {**data, "tasks": data.get("name")}
+        return data
+
 
 class Step(StepFields):
     """One unit of a phase, ready to be run."""
 
     role: Role = ""
     """Role with the tasks; empty = the engine itself carries the step out."""
-    tasks: Name = ""
-    """Task file of the role; the step's name when not given."""
     variables: dict[str, str] = {}
     """Public argument to role variable."""
     args: dict[str, JsonValue] = {}
@@ -101,13 +108,6 @@ class Step(StepFields):
     """The agent wants to be booted again after this step."""
     execute_on_child_nodes: bool = False
     limit_child_node_execution: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_the_task_file(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not data.get("tasks"):
-            return {**data, "tasks": data.get("name")}
-        return data
 
     @property
     def key(self) -> str:
@@ -155,20 +155,6 @@ def automated(steps: Iterable[Step], overrides: Mapping[str, int] | None = None)
     """
     changed = [_prioritised(step, overrides or {}) for step in steps]
     return _framed(changed, order(step for step in _public(changed).values() if step.priority))
-
-
-def priority_overrides(texts: Iterable[str]) -> dict[str, int]:
-    """Read settings of the form ``interface.step:priority``; raise Invalid for anything else."""
-    found = {}
-    for text in texts:
-        key, _, number = text.rpartition(":")
-        interface, _, name = key.partition(".")
-        if interface not in set(Interface) or not name or not number.isdecimal():
-            raise Invalid(
-                f"Priority override {text!r} is not of the form interface.step:priority, as in bios.reset:10."
-            )
-        found[key] = int(number)
-    return found
 
 
 def merge_deploy(

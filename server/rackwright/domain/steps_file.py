@@ -20,7 +20,7 @@ ImplementationName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*
 
 
 class StepDeclaration(StepFields):
-    """One step of a role: ``tasks/<name>.yml`` and the entry point of that name in ``argument_specs.yml``."""
+    """One step of a role: ``tasks/<tasks>.yml`` and the entry point ``<name>`` in ``argument_specs.yml``."""
 
     args: dict[str, str] = Field(default_factory=dict)
     """Public argument to role variable; type, description and required stand in argument_specs.yml only."""
@@ -35,19 +35,6 @@ class StepDeclaration(StepFields):
         )
 
 
-class Implementation(BaseModel):
-    """One interface implementation that a role belongs to; it may be spread over several roles."""
-
-    model_config = _FORM
-
-    interface: Interface
-    name: ImplementationName
-    protocol: str | None = None
-    """The language of the BMC: redfish, ipmi."""
-    supported: bool = True
-    """False for the no-* implementations, which refuse every call."""
-
-
 class Property(BaseModel):
     """One key of driver_info that the implementation reads."""
 
@@ -59,6 +46,21 @@ class Property(BaseModel):
     """Sealed in the database, masked by the API."""
 
 
+class Implementation(BaseModel):
+    """One interface implementation that a role belongs to; it may be spread over several roles."""
+
+    model_config = _FORM
+
+    interface: Interface
+    name: ImplementationName
+    protocol: str | None = None
+    """The language of the BMC: redfish, ipmi."""
+    supported: bool = True
+    """False for the no-* implementations, which refuse every call."""
+    properties: dict[str, Property] = {}
+    """Keys of driver_info that only this implementation reads."""
+
+
 class StepsFile(BaseModel):
     """The whole file."""
 
@@ -67,7 +69,7 @@ class StepsFile(BaseModel):
     implements: tuple[Implementation, ...] = ()
     """Implementations that the role is a part of; none = the role serves other roles."""
     properties: dict[str, Property] = {}
-    """Keys of driver_info that the steps read."""
+    """Keys of driver_info that all of them read."""
     steps: tuple[StepDeclaration, ...] = ()
 
     @model_validator(mode="after")
