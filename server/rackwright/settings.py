@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     inspect_wait_timeout: Seconds = Field(1800, description="Longest wait for the report in inspect wait.")
     power_state_change_timeout: int = Field(60, ge=2, description="Longest wait for a power state.")
     soft_power_off_timeout: Positive = Field(600, description="Longest wait for an orderly shutdown.")
-    check_provision_state_interval: Seconds = Field(60, description="Time between two looks for ended waits.")
+    check_provision_state_interval: Positive = Field(60, description="Time between two looks for ended waits.")
 
     # Power
     sync_power_state_interval: Seconds = Field(120, description="Time between two power syncs; 0: never.")
@@ -176,7 +176,6 @@ class Settings(BaseSettings):
     # History
     node_history: bool = Field(True, description="Keep errors and events of nodes.")
     node_history_max_entries: Seconds = Field(300, description="Entries kept for each node; 0: all.")
-    node_history_cleanup_interval: Seconds = Field(86400, description="Time between two cleanings; 0: never.")
     record_step_flows_in_history: bool = Field(True, description="Keep start and end of step lists in the history.")
 
     @field_validator("public_endpoint", "external_callback_url", "external_http_url")

@@ -1,0 +1,159 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Compose the list of steps of a phase; no effects.
+
+The list is made when a client asks, and once more when the agent has told its own steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rackwright.catalog import Catalog
+from rackwright.domain import steps as rules
+from rackwright.domain.errors import InvalidStep
+from rackwright.domain.states import PowerTarget
+from rackwright.domain.steps import Step, StepRequest, Steps
+from rackwright.domain.verbs import Interface, Phase
+from rackwright.settings import Settings
+from rackwright.store.node import Node
+
+AUTOMATED = "provide"
+"""The verb of cleaning that nobody gave steps for."""
+
+SET_POWER = "set_power_state"
+"""The step of a power implementation that changes the power."""
+
+POWER_STEPS = {"power_on": PowerTarget.ON, "power_off": PowerTarget.OFF, "reboot": PowerTarget.REBOOTING}
+"""Reserved steps that the power implementation of the node carries out."""
+
+_ERASURES = {
+    "deploy.erase_devices": "erase_devices_priority",
+    "deploy.erase_devices_metadata": "erase_devices_metadata_priority",
+    "raid.create_configuration": "create_configuration_priority",
+    "raid.delete_configuration": "delete_configuration_priority",
+}
+
+
+class Request(BaseModel):
+    """What a client asked beyond the verb; kept with the operation."""
+
+    model_config = ConfigDict(frozen=True)
+
+    user_steps: tuple[StepRequest, ...] = ()
+    templates: tuple[tuple[StepRequest, ...], ...] = ()
+    disable_ramdisk: bool = False
+
+
+def interfaces(node: Node, catalog: Catalog) -> dict[Interface, str]:
+    """Return the implementation of each interface of a node."""
+    defaults = catalog.default_interfaces(node.driver)
+    return {kind: getattr(node, f"{kind}_interface") or name for kind, name in defaults.items()}
+
+
+def offered(node: Node, phase: Phase, catalog: Catalog) -> Steps:
+    """Return the steps that the implementations of a node offer."""
+    return catalog.offered(interfaces(node, catalog), phase)
+
+
+def single(node: Node, phase: Phase, name: str, catalog: Catalog) -> Step:
+    """Return the one step ``name`` of a phase that is not a list; raise InvalidStep when the node has none."""
+    for step in offered(node, phase, catalog):
+        if step.name == name:
+            return step
+    raise InvalidStep(step=name, reason=f"no interface of node {node.uuid} offers it")
+
+
+def compose(
+    node: Node, phase: Phase, *, request: Request, catalog: Catalog, settings: Settings, reported: object = None
+) -> Steps:
+    """Return the list of a phase; ``reported`` are the agent's steps, None while they are unknown.
+
+    Raises InvalidStep or a child of it.
+    """
+    driver = offered(node, phase, catalog)
+    later = reported is None and any(step.discovers for step in driver)
+    everything = driver if reported is None else rules.join_agent_steps(driver, reported, phase=phase)
+    _forbid(request, phase, settings)
+    match phase:
+        case Phase.DEPLOY:
+            found = rules.merge_deploy(everything, request.templates, request.user_steps, skip_missing=later)
+        case Phase.CLEAN | Phase.SERVICE if request.user_steps:
+            found = rules.manual(
+                everything,
+                request.user_steps,
+                phase=phase,
+                disable_ramdisk=request.disable_ramdisk,
+                skip_missing=later,
+            )
+        case _:
+            allowed = [step for step in everything if step.key not in _disallowed(phase, settings)]
+            found = rules.automated(allowed, overrides(phase, settings))
+    return tuple(_carried_out(step, node, catalog) for step in found)
+
+
+def overrides(phase: Phase, settings: Settings) -> Mapping[str, int]:
+    """Return the priorities that the operator has set, by step."""
+    if phase is Phase.VERIFY:
+        return settings.verify_step_priority_override
+    if phase is not Phase.CLEAN:
+        return {}
+    chosen = {key: getattr(settings, name) for key, name in _ERASURES.items()}
+    return {key: value for key, value in chosen.items() if value is not None} | settings.clean_step_priority_override
+
+
+def on_failure(node: Node, phase: Phase, before: Steps, catalog: Catalog) -> Steps:
+    """Return the failure list; steps that need the ramdisk only where the failed list had booted it."""
+    booted = any(step.needs_ramdisk for step in before)
+    found = rules.failure_list(offered(node, phase, catalog))
+    return tuple(step for step in found if booted or not step.needs_ramdisk)
+
+
+def boots_agent(phase: Phase, steps: Steps) -> bool:
+    """Tell whether the steps want the agent on the machine."""
+    phases = (Phase.INSPECT, Phase.CLEAN, Phase.DEPLOY, Phase.RESCUE, Phase.SERVICE)
+    return phase in phases and any(step.needs_ramdisk for step in steps)
+
+
+def loaded(dumps: list[dict[str, Any]]) -> Steps:
+    """Return the steps that an operation row holds."""
+    return tuple(Step.model_validate(each) for each in dumps)
+
+
+def dumped(steps: Steps) -> list[dict[str, Any]]:
+    """Return steps in the form of an operation row."""
+    return [step.model_dump(mode="json", exclude_defaults=True) for step in steps]
+
+
+def _disallowed(phase: Phase, settings: Settings) -> tuple[str, ...]:
+    names: tuple[str, ...] = getattr(settings, f"disallow_{phase}_steps", ())
+    return names
+
+
+def _forbid(request: Request, phase: Phase, settings: Settings) -> None:
+    wanted = (*request.user_steps, *(each for template in request.templates for each in template))
+    rules.forbid(wanted, _disallowed(phase, settings))
+
+
+def _carried_out(step: Step, node: Node, catalog: Catalog) -> Step:
+    """Return a reserved power step as one of the node's power implementation; other steps as they are."""
+    if step.role:
+        return step
+    if step.execute_on_child_nodes:
+        raise InvalidStep(step=step.key, reason="steps on child nodes are not offered; send them to the children")
+    if step.name not in POWER_STEPS:
+        return step
+    power = single(node, Phase.POWER, SET_POWER, catalog)
+    changes = {
+        "name": step.name,
+        "phase": step.phase,
+        "tasks": power.tasks,
+        "priority": step.priority,
+        "abortable": step.abortable,
+        "needs_ramdisk": False,
+        "args": {"target": POWER_STEPS[step.name].value},
+    }
+    return power.model_copy(update=changes)

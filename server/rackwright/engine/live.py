@@ -1,0 +1,77 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The runs that are going on in this conductor; kept in memory, since none of them outlives it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rackwright.domain.steps import Step, Steps
+from rackwright.domain.verbs import Phase
+
+
+@dataclass(slots=True)
+class LiveRun:
+    """One run: who takes part, in which steps, and how far its events have come."""
+
+    run_id: str
+    phase: Phase
+    steps: Steps
+    position: int
+    """Position of the first step in the list of every operation of the run."""
+    operations: Mapping[str, str | None]
+    """Node to operation; None in a run that only looks."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    _tasks: set[str] = field(default_factory=set)
+    _news: threading.Condition = field(default_factory=threading.Condition)
+
+    def step(self, index: int) -> Step | None:
+        """Return the step at a position of the operations' list, None where the run has no such step."""
+        offset = index - self.position
+        return self.steps[offset] if 0 <= offset < len(self.steps) else None
+
+    def reached(self, task: str) -> None:
+        """Note that every event before the start of ``task`` has been dealt with."""
+        with self._news:
+            self._tasks.add(task)
+            self._news.notify_all()
+
+    def wait_for(self, task: str, seconds: float) -> bool:
+        """Wait until the events have come to ``task``; tell whether they have."""
+        with self._news:
+            return self._news.wait_for(lambda: task in self._tasks, seconds)
+
+
+class LiveRuns:
+    """All of them, by run id."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, LiveRun] = {}
+        self._lock = threading.Lock()
+
+    def add(self, run: LiveRun) -> None:
+        """Keep a run while it goes on."""
+        with self._lock:
+            self._runs[run.run_id] = run
+
+    def remove(self, run_id: str) -> None:
+        """Forget a run that has ended."""
+        with self._lock:
+            self._runs.pop(run_id, None)
+
+    def get(self, run_id: str) -> LiveRun | None:
+        """Return a run that is going on."""
+        with self._lock:
+            return self._runs.get(run_id)
+
+    def cancel_all(self) -> None:
+        """Ask every run to end."""
+        with self._lock:
+            for run in self._runs.values():
+                run.cancelled.set()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._runs)

@@ -1,0 +1,268 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to an operation from its claim to its end.
+
+Every function changes rows of the caller's session and leaves the commit to it. The position is the truth about how far
+a node is: a step that ran is run again after a death, and looks first.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlmodel import Session
+
+from rackwright.domain.errors import RackwrightError
+from rackwright.domain.outcomes import Failed, WaitFor, Waiting, failure_text
+from rackwright.domain.states import Event, ProvisionState
+from rackwright.domain.steps import Step, Steps
+from rackwright.domain.verbs import PHASES, Phase
+from rackwright.engine import composition, plan, transitions
+from rackwright.engine.composition import Request
+from rackwright.engine.waves import LAST_ATTEMPT
+from rackwright.engine.world import World
+from rackwright.store.node import Node
+from rackwright.store.operation import Operation, OperationStatus
+
+logger = logging.getLogger(__name__)
+
+NEXT_LOOK = 5.0
+"""Seconds until a poll that named no time of its own."""
+
+FALLBACK_TIMEOUT = "deploy_callback_timeout"
+"""Setting that limits the waits of phases without a setting of their own."""
+
+
+def timeout_of(phase: Phase) -> str:
+    """Return the setting that limits the waits of a phase."""
+    return PHASES[phase].timeout_option or FALLBACK_TIMEOUT
+
+
+def claim(operation: Operation, node: Node, run_id: str, *, world: World) -> bool:
+    """Give the operation to a run; tell whether it was still to be had."""
+    host = world.settings.conductor_host
+    if operation.status != OperationStatus.READY or node.reservation not in (None, host):
+        return False
+    phase, at = Phase(operation.phase), world.clock()
+    if operation.error is None:
+        _resume(node, phase, at)
+        transitions.show_step(node, phase, current(operation))
+    node.reservation = host
+    operation.status, operation.run_id, operation.claimed_at = OperationStatus.RUNNING.value, run_id, at
+    operation.waits_for = operation.wake_at = None
+    return True
+
+
+def current(operation: Operation) -> Step | None:
+    """Return the step at the operation's position; None at the end of the list."""
+    steps = operation.steps[operation.position :]
+    return Step.model_validate(steps[0]) if steps else None
+
+
+def reach(operation: Operation, node: Node, index: int) -> None:
+    """Note that the step at ``index`` has begun, so that those before it are done."""
+    if index > operation.position:
+        operation.position, operation.attempts, operation.deadline_at = index, 0, None
+    if operation.error is None:
+        transitions.show_step(node, Phase(operation.phase), current(operation))
+
+
+def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) -> None:
+    """Let the node go until something makes it ready; it is ready at once when its agent was faster than we."""
+    at = world.clock()
+    operation.run_id = None
+    if outcome.reason is WaitFor.AGENT and heard_since(node, operation.claimed_at):
+        operation.status = OperationStatus.READY.value
+        return
+    phase = Phase(operation.phase)
+    operation.status, operation.waits_for = OperationStatus.WAITING.value, outcome.reason.value
+    operation.wake_at = None
+    if outcome.reason is WaitFor.POLL:
+        operation.wake_at = at + timedelta(seconds=NEXT_LOOK if outcome.seconds is None else outcome.seconds)
+    if outcome.reason is not WaitFor.POLL or operation.deadline_at is None:
+        limit = getattr(world.settings, timeout_of(phase))
+        operation.deadline_at = at + timedelta(seconds=limit) if limit else None
+    node.reservation = None
+    if operation.error is None and PHASES[phase].waiting and node.provision_state == PHASES[phase].running:
+        transitions.move(node, Event.WAIT, at=at)
+
+
+def heard_since(node: Node, moment: datetime | None) -> bool:
+    """Tell whether the agent has sent a heartbeat after ``moment``."""
+    text = node.driver_internal_info.get("agent_last_heartbeat")
+    if not text or moment is None:
+        return False
+    seen = datetime.fromisoformat(str(text))
+    return (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) > moment
+
+
+def end_step(operation: Operation, node: Node, outcome: Failed, *, session: Session, world: World) -> None:
+    """Deal with a failed step: the failure list takes over; within that list the next step does."""
+    text = failure_text(outcome.step, outcome.cause, outcome.action)
+    if operation.error is None:
+        phase, step = Phase(operation.phase), current(operation)
+        transitions.blame(node, phase, step, text)
+        begin_failure(operation, node, text, session=session, world=world)
+        return
+    logger.warning("A step of the failure list failed", extra={"node": node.uuid, "cause": text})
+    operation.error = f"{operation.error} Besides: {text}"
+    _release(operation)
+    operation.position += 1
+    settle(operation, node, session=session, world=world)
+
+
+def begin_failure(operation: Operation, node: Node, text: str, *, session: Session, world: World) -> None:
+    """Let the failure list follow; ``text`` is what the node will say at its end."""
+    phase, before = Phase(operation.phase), composition.loaded(operation.steps)
+    following: Steps = ()
+    try:
+        following = composition.on_failure(node, phase, before, world.catalog)
+    except RackwrightError as error:  # the node's driver is gone: nothing can be done with the machine
+        logger.warning("The failure list cannot be made", extra={"node": node.uuid, "cause": str(error)})
+    operation.error = text
+    operation.steps, operation.position, operation.alone = composition.dumped(following), 0, False
+    _release(operation)
+    settle(operation, node, session=session, world=world)
+
+
+def abort(operation: Operation, node: Node, *, session: Session, world: World) -> None:
+    """End the operation as its client asked."""
+    step = current(operation)
+    where = f" before step {step.key}" if step else ""
+    who = operation.user or "a client"
+    text = f"The {operation.phase} operation was aborted{where}: {who} asked for it. Start it again when it is wanted."
+    begin_failure(operation, node, text, session=session, world=world)
+
+
+def finish_leg(operation: Operation, node: Node, index: int, *, session: Session, world: World) -> None:
+    """Note that the step at ``index`` was the last of its leg and is done."""
+    done = Step.model_validate(operation.steps[index])
+    reach(operation, node, index + 1)
+    _release(operation)
+    if done.discovers and operation.error is None and not _join_agent_steps(operation, node, done, session, world):
+        return
+    if operation.abort_requested and operation.error is None:
+        abort(operation, node, session=session, world=world)
+        return
+    settle(operation, node, session=session, world=world)
+
+
+def settle(operation: Operation, node: Node, *, session: Session, world: World) -> None:
+    """End an operation that has no step left; what goes on is ready."""
+    if operation.position < len(operation.steps):
+        return
+    at = world.clock()
+    if operation.error is not None:
+        transitions.fail(operation, node, at=at, session=session)
+        status = OperationStatus.ABORTED if operation.abort_requested else OperationStatus.FAILED
+    else:
+        status = OperationStatus.DONE
+        if operation.phase == Phase.UNDEPLOY:
+            transitions.wipe_instance(node, session=session)
+        else:
+            transitions.succeed(operation, node, at=at)
+    operation.status, operation.finished_at = status.value, at
+    _tell(operation, node, session=session, world=world)
+    session.add_all((operation, node))
+    session.flush()
+    if operation.phase == Phase.UNDEPLOY and status is OperationStatus.DONE:
+        plan.begin_cleaning(node, session=session, settings=world.settings, catalog=world.catalog, sealer=world.sealer)
+
+
+def requeue(operation: Operation, node: Node, cause: str, *, session: Session, world: World) -> None:
+    """Deal with the death of the run: try again, and give up at the third time."""
+    operation.attempts += 1
+    operation.status = OperationStatus.READY.value
+    if operation.attempts < LAST_ATTEMPT:
+        return  # the dead run's id stays, so that its wave can be halved
+    step = current(operation)
+    failed = Failed(
+        step.key if step else "",
+        f"the playbook run died {operation.attempts} times, the last time with this node alone: {cause}",
+        "See the run's folder in the state directory, below runs, and the log of the conductor.",
+    )
+    operation.attempts = 0
+    end_step(operation, node, failed, session=session, world=world)
+
+
+def give_back(operation: Operation) -> None:
+    """Take the operation from a run that was ended on purpose; nothing happened to it."""
+    _release(operation)
+
+
+def leave_wave(operation: Operation) -> None:
+    """Let a node that is slower than its wave go on alone."""
+    operation.alone = True
+    _release(operation)
+
+
+def carry_out(operation: Operation, node: Node, step: Step, *, world: World) -> None:
+    """Carry out a step that is the engine's own: hold until a client sends unhold, or wait."""
+    phase, at = Phase(operation.phase), world.clock()
+    _resume(node, phase, at)
+    reach(operation, node, operation.position + 1)
+    if step.name == "hold":
+        transitions.move(node, Event.HOLD, at=at)
+        operation.status, operation.waits_for, node.reservation = OperationStatus.WAITING.value, None, None
+        return
+    seconds = step.args.get("seconds")
+    if seconds is None:
+        operation.claimed_at = at
+        wait(operation, node, Waiting(WaitFor.AGENT), world=world)
+        return
+    asked = float(seconds) if isinstance(seconds, int | float | str) else 0.0
+    wait(
+        operation,
+        node,
+        Waiting(WaitFor.POLL, min(max(asked, 0.0), world.settings.max_conductor_wait_step_seconds)),
+        world=world,
+    )
+
+
+def _resume(node: Node, phase: Phase, at: datetime) -> None:
+    if PHASES[phase].waiting and node.provision_state == PHASES[phase].waiting:
+        transitions.move(node, Event.RESUME, at=at)
+
+
+def _release(operation: Operation) -> None:
+    operation.status, operation.run_id, operation.attempts = OperationStatus.READY.value, None, 0
+    operation.waits_for = operation.wake_at = operation.deadline_at = None
+
+
+def _join_agent_steps(operation: Operation, node: Node, done: Step, session: Session, world: World) -> bool:
+    """Compose the list anew with the agent's steps; tell whether that was possible."""
+    try:
+        steps = composition.compose(
+            node,
+            Phase(operation.phase),
+            request=Request.model_validate(operation.request),
+            catalog=world.catalog,
+            settings=world.settings,
+            reported=operation.facts.get("agent_steps") or {},
+        )
+    except RackwrightError as error:
+        text = failure_text(done.key, str(error), "Correct the steps that were asked for, or the ramdisk.")
+        begin_failure(operation, node, text, session=session, world=world)
+        return False
+    operation.steps = composition.dumped(steps)
+    operation.position = 1 + next(i for i, step in enumerate(steps) if step.key == done.key and step.discovers)
+    return True
+
+
+def _tell(operation: Operation, node: Node, *, session: Session, world: World) -> None:
+    """Write how the operation ended into the node's history."""
+    phase = Phase(operation.phase)
+    common: dict[str, Any] = {
+        "session": session,
+        "settings": world.settings,
+        "user": operation.user,
+        "at": operation.finished_at,
+    }
+    if operation.error is not None:
+        transitions.record(node, operation.error, event_type=transitions.EVENT_TYPES[phase], **common)
+    flow = plan.flow_name(phase, operation.verb)
+    if flow and world.settings.record_step_flows_in_history:
+        text = f"Ended as {operation.status} in {ProvisionState(node.provision_state)}."
+        transitions.record(node, text, event_type=f"{flow}_end", severity="INFO", **common)
