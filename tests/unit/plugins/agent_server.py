@@ -1,0 +1,186 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A small HTTPS server that speaks the command API of ironic-python-agent, and records what it was asked."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socket
+import ssl
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+TOKEN = "canary-token-of-forty-three-characters-0123"
+ASYNCHRONOUS = ("execute_clean_step", "execute_deploy_step", "execute_service_step", "install_bootloader", "power_off")
+
+
+def certificate(start: datetime, folder: Path, *, address: str = "127.0.0.1") -> tuple[str, Path]:
+    """Return PEM text and a file with certificate and key, valid for 30 days from start, as the agent makes them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ramdisk")])
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = built.public_bytes(serialization.Encoding.PEM)
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = folder / f"{uuid.uuid4()}.pem"
+    file.write_bytes(pem + secret)
+    return pem.decode(), file
+
+
+class AgentServer:
+    """What a test sees of the agent: its commands, the requests that came, and what it will answer."""
+
+    def __init__(self, folder: Path, *, clock: timedelta = timedelta(), tls: bool = True) -> None:
+        self.clock = clock
+        self.commands: list[dict[str, Any]] = []
+        self.requests: list[tuple[str, str]] = []
+        self.tokens: list[str | None] = []
+        self.posted: list[dict[str, Any]] = []
+        self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.drop_after_post = False
+        self.drop_before_post = False
+        self.address = "127.0.0.1"
+        self.ca: str | None = None
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.agent = self  # type: ignore[attr-defined]  # the handler finds us there
+        if tls:
+            self.ca, file = certificate(datetime.now(UTC) + clock - timedelta(hours=1), folder)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(file)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    @contextmanager
+    def running(self) -> Iterator[AgentServer]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+
+    def context(self) -> dict[str, Any]:
+        """Return what the door says of this agent."""
+        return {"url": self.url, "token": TOKEN, "ca": self.ca, "seen_at": "2026-01-01T00:00:00+00:00"}
+
+    def names(self) -> list[str]:
+        """Return the names of the commands that were posted."""
+        return [body["name"] for body in self.posted]
+
+    def end(self, result: Any = None, error: Any = None, status: str | None = None) -> None:
+        """Let the last command end."""
+        command = self.commands[-1]
+        command["command_status"] = status or ("FAILED" if error else "SUCCEEDED")
+        command["command_result"], command["command_error"] = result, error
+
+    def end_step(self, kind: str, **more: Any) -> None:
+        """Let the last command, which carries out a step, end well."""
+        self.end({f"{kind}_result": None, f"{kind}_step": self.posted[-1]["params"]["step"], **more})
+
+    def execute(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """Answer a posted command as the agent does."""
+        self.posted.append(body)
+        if self.commands and self.commands[-1]["command_status"] == "RUNNING":
+            return 409, {"faultcode": "Client", "faultstring": "Agent is busy - executing command"}
+        short = body["name"].rpartition(".")[2]
+        command: dict[str, Any] = {
+            "id": str(uuid.uuid4()),
+            "command_name": short,
+            "command_status": "RUNNING",
+            "command_error": None,
+            "command_result": None,
+        }
+        self.commands.append(command)
+        if short not in ASYNCHRONOUS or body["name"] in self.answers:
+            result = self.answers.get(body["name"], lambda _params: None)(body["params"])
+            self.end(**result) if isinstance(result, dict) and set(result) == {"error"} else self.end(result)
+        return 200, command
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Any
+
+    def do_GET(self) -> None:
+        agent: AgentServer = self.server.agent
+        path, allowed = self._asked()
+        if path == "/v1/status":
+            return self._answer(200, {"started_at": 1.0, "version": "13.0.0"})
+        if not path.startswith("/v1/commands/"):
+            return self._answer(200, {"name": "OpenStack Ironic Python Agent API"})
+        if not allowed:
+            return self._answer(401, {"faultcode": "Client", "faultstring": "Token invalid."})
+        return self._answer(200, {"commands": agent.commands})
+
+    def do_POST(self) -> None:
+        agent: AgentServer = self.server.agent
+        _, allowed = self._asked()
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not allowed:
+            return self._answer(401, {"faultcode": "Client", "faultstring": "Token invalid."})
+        if agent.drop_before_post:
+            return self._hang_up()
+        status, answer = agent.execute(body)
+        if agent.drop_after_post:
+            return self._hang_up()
+        return self._answer(status, answer)
+
+    def _asked(self) -> tuple[str, bool]:
+        agent: AgentServer = self.server.agent
+        parts = urlsplit(self.path)
+        token = parse_qs(parts.query).get("agent_token", [None])[0]
+        agent.requests.append((self.command, parts.path))
+        agent.tokens.append(token)
+        return parts.path, token == TOKEN
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, status: int, data: Any) -> None:
+        content = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def date_time_string(self, _timestamp: float | None = None) -> str:
+        """Tell the time of the machine's own clock."""
+        return format_datetime(datetime.now(UTC) + self.server.agent.clock, usegmt=True)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
