@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -43,6 +43,11 @@ class InspectionOptions:
     add_ports: Literal["all", "active", "pxe", "disabled"] = "pxe"
     keep_ports: Literal["all", "present", "added"] = "all"
     update_pxe_enabled: bool = True
+
+    @classmethod
+    def of(cls, settings: object) -> InspectionOptions:
+        """Take the options out of the settings of the daemon; raise UnknownHook."""
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
 
     def __post_init__(self) -> None:
         for name in self.inspection_hooks:
@@ -224,7 +229,8 @@ def _ports(subject: Subject) -> Changes:
 
 
 def _client_id(interface: Json) -> Json:
-    return {"client-id": interface["client_id"]} if interface.get("client_id") else {}
+    identity = interface.get("client_id")
+    return {"client-id": identity} if isinstance(identity, str) and identity else {}
 
 
 def _object(subject: Subject, key: str) -> Json:
@@ -235,22 +241,27 @@ def _object(subject: Subject, key: str) -> Json:
 
 def _architecture(subject: Subject) -> Changes:
     """Set properties.cpu_arch."""
-    if not (architecture := _object(subject, "cpu").get("architecture")):
+    architecture = _object(subject, "cpu").get("architecture")
+    if not isinstance(architecture, str) or not architecture:
         raise HookFailed("inventory.cpu.architecture is missing")
     return Changes(properties={"cpu_arch": architecture})
 
 
 def _memory(subject: Subject) -> Changes:
     """Set properties.memory_mb (MiB)."""
-    if not (size := _object(subject, "memory").get("physical_mb")):
+    if not (size := _count(_object(subject, "memory").get("physical_mb"))):
         raise HookFailed("inventory.memory.physical_mb is missing")
     return Changes(properties={"memory_mb": size})
 
 
 def _cpus(subject: Subject) -> Changes:
     """Set properties.cpus, where the report names them."""
-    count = _object(subject, "cpu").get("count")
+    count = _count(_object(subject, "cpu").get("count"))
     return Changes(properties={"cpus": count}) if count else Changes()
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _boot_mode(subject: Subject) -> Changes:

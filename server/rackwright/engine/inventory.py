@@ -16,7 +16,7 @@ from typing import Any
 
 from rackwright.domain.errors import Invalid
 
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}(?:(:[0-9a-f]{2}){14})?")
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _BOOTIF = re.compile(r"(?:01|20)-((?:[0-9a-f]{2}-){5}[0-9a-f]{2})")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _LOGICAL = re.compile(r"(bond|team|br|virbr|docker)[-_]?\d|.*\.\d+$")
@@ -36,7 +36,7 @@ class Note:
 
 
 def mac(text: object) -> str | None:
-    """Return a hardware address in the form ``aa:bb:cc:dd:ee:ff`` (InfiniBand: 20 bytes), or None if it is none.
+    """Return a hardware address in the form ``aa:bb:cc:dd:ee:ff``, or None if it is none.
 
     ``01-aa-bb-cc-dd-ee-ff``, as boot loaders write it, is understood too.
     """

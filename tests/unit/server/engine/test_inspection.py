@@ -20,6 +20,7 @@ from rackwright.engine.inspection import (
     stages,
     with_capabilities,
 )
+from rackwright.settings import Settings
 
 GIB = 1024**3
 FIRST, SECOND = "52:54:00:aa:bb:01", "52:54:00:aa:bb:02"
@@ -178,7 +179,8 @@ def test_hooks_set_the_properties_of_their_name(hook: str, key: str, expected: d
     if hook == "cpus":
         assert run(hook, inventory=without(key)).properties == {}
         return
-    for broken in (without(key), {**INVENTORY, key: "text"}, {**INVENTORY, key: {}}):
+    odd = {"architecture": {"$sealed": "x"}, "physical_mb": "many"}
+    for broken in (without(key), *({**INVENTORY, key: value} for value in ("text", {}, odd))):
         with pytest.raises(InspectionFailed, match=f"inventory.{key}"):
             run(hook, inventory=broken)
 
@@ -220,3 +222,7 @@ def test_no_hook_stumbles_over_a_report_of_nothing_but_interfaces(hook: str) -> 
         run(hook, inventory=odd, plugin_data={"root_disk": [], "boot_interface": 7})
     except InspectionFailed as failed:
         assert f"{hook}: " in str(failed)
+
+
+def test_the_options_have_the_names_and_defaults_of_the_settings() -> None:
+    assert InspectionOptions.of(Settings()) == InspectionOptions()

@@ -1,0 +1,303 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What agents in ramdisks ask: which node am I (lookup), and I am alive (heartbeat).
+
+Agents send no credentials. A token ties an agent to its node: it is handed out once, every heartbeat must prove it, and
+every command to the agent carries it. Source: ``contract/agent-protocol.md`` section 1.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from cryptography import x509
+from sqlmodel import Session
+
+from rackwright.domain.errors import Invalid, MissingParameter, NodeLocked, NodeNotFound
+from rackwright.domain.outcomes import WaitFor, cut
+from rackwright.domain.states import ProvisionState, StateTraits
+from rackwright.engine.inventory import identifying, macs
+from rackwright.engine.wake import wake
+from rackwright.store import node as nodes
+from rackwright.store import port as ports
+from rackwright.store.node import Node
+from rackwright.store.sealing import MASK, Sealer
+
+TOKENS_SINCE = 62
+"""First API version (minor) in which lookup hands out tokens."""
+
+TOKEN = "agent_secret_token"
+PREGENERATED = "agent_secret_token_pregenerated"
+PROVED = "agent_token_proved"
+"""Keys of driver_internal_info; the last one is true once a heartbeat has carried the token."""
+
+STATUSES = ("start", "end", "error")
+_TOKEN_BYTES = 32  # 43 characters of text
+_TEXT_LIMIT = 1024
+_BMC_IS_KNOWN = ("redfish", "idrac-redfish")  # management interfaces whose agents need not look for their BMC
+
+log = logging.getLogger(__name__)
+
+
+class CallbackInvalid(Invalid):
+    """The callback_url of the heartbeat cannot be used: {reason}."""
+
+
+class AgentChanged(Invalid):
+    """The heartbeat of node {node} carries another {what} than before; boot the ramdisk again to start afresh."""
+
+
+class TokenInvalid(Invalid):
+    """The agent token of the heartbeat is not the one of node {node}; boot the ramdisk again to get a new one."""
+
+
+class HeartbeatInvalid(Invalid):
+    """The heartbeat cannot be used: {reason}."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """How agents are treated; the settings of the same names explain them."""
+
+    require_tls: bool = True
+    restrict_lookup: bool = True
+    ramdisk_heartbeat_timeout: int = 300
+    tls_minimum_version: str = "1.3"
+    allow_md5_checksum: bool = True
+    permitted_image_formats: Sequence[str] = ("raw", "gpt", "qcow2", "iso")
+    disable_deep_image_inspection: bool = False
+
+    @classmethod
+    def of(cls, settings: object) -> AgentOptions:
+        """Take the options out of the settings of the daemon."""
+        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer to a lookup: the node, and what its agent has to know."""
+
+    node: Node
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What an agent says of itself, and when we heard it."""
+
+    callback_url: str
+    agent_token: str | None = None
+    agent_version: str | None = None
+    agent_verify_ca: str | None = None
+    agent_status: str | None = None
+    agent_status_message: str | None = None
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def lookup(
+    addresses: Sequence[str],
+    node_uuid: str | None,
+    *,
+    minor: int,
+    session: Session,
+    sealer: Sealer,
+    options: AgentOptions,
+) -> Found:
+    """Return the node that an agent runs on, found by UUID or else by the addresses of its interfaces, and its config.
+
+    Makes a token from version 1.62 on. Raises MissingParameter without a valid UUID or address, NodeNotFound when no
+    node or more than one fits or the state expects no agent, NodeLocked when a token is due while a run has the node.
+    """
+    valid = macs(addresses)
+    if node_uuid is None and not valid:
+        raise MissingParameter(name="A node_uuid or a valid hardware address in addresses")
+    if node_uuid:
+        node = nodes.get(uuid_text(node_uuid), session=session, lock=True)
+    else:
+        node = _by_addresses(valid, session, options)
+    if options.restrict_lookup and not _traits(node).lookup:
+        log.info("Lookup in a state without agent refused", extra={"node": node.uuid, "state": node.provision_state})
+        raise NodeNotFound(ident=node_uuid or ", ".join(valid))
+    token = hand_out_token(node, session=session, sealer=sealer) if minor >= TOKENS_SINCE else None
+    session.commit()
+    return Found(node, config(node, token, options))
+
+
+def uuid_text(text: str) -> str:
+    """Return a UUID in its usual spelling; raise Invalid when the text is none."""
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise Invalid(f"node_uuid must be a UUID, not {cut(text, 80)!r}.") from None
+
+
+def _by_addresses(addresses: Sequence[str], session: Session, options: AgentOptions) -> Node:
+    """Return the one node with such ports that may be looked up."""
+    found = candidates(addresses, session=session)
+    if options.restrict_lookup and len(found) > 1:
+        found = [node for node in found if _traits(node).lookup]
+    if len(found) != 1:
+        log.warning(
+            "Lookup found no node or more than one",
+            extra={"addresses": list(addresses), "candidates": [node.uuid for node in found]},
+        )
+        raise NodeNotFound(ident=", ".join(addresses))
+    return nodes.get(found[0].uuid, session=session, lock=True)
+
+
+def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
+    """Return the nodes that have ports with these addresses; addresses that several machines share do not decide."""
+    matched = ports.find(session=session, addresses=list(addresses))
+    decisive = identifying(port.address for port in matched)
+    ids = dict.fromkeys(port.node_id for port in matched if port.address in decisive)
+    return [nodes.by_id(node_id, session=session) for node_id in ids]
+
+
+def hand_out_token(node: Node, *, session: Session, sealer: Sealer) -> str:
+    """Return a new token for the agent of a node, or ``******`` when its agent has one already.
+
+    A token that no heartbeat has carried yet may never have arrived, so the next lookup replaces it; one that was built
+    into the ramdisk did arrive. Raises NodeLocked when a token is due while a run has the node.
+    """
+    info = node.driver_internal_info
+    if info.get(TOKEN) and (info.get(PREGENERATED) or info.get(PROVED)):
+        return MASK
+    if node.reservation:
+        raise NodeLocked(node=node.uuid, host=node.reservation)
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    node.driver_internal_info = {**info, **sealer.seal({TOKEN: token}), PROVED: False}
+    session.add(node)
+    return token
+
+
+def config(node: Node, token: str | None, options: AgentOptions) -> dict[str, Any]:
+    """Return what an agent is told about its work (contract: "Lookup details")."""
+    return {
+        "metrics": {
+            "backend": "noop",
+            "prepend_host": False,
+            "prepend_uuid": False,
+            "prepend_host_reverse": True,
+            "global_prefix": None,
+        },
+        "metrics_statsd": {"statsd_host": "localhost", "statsd_port": 8125},
+        "heartbeat_timeout": options.ramdisk_heartbeat_timeout,
+        "agent_containers": {
+            "allow_arbitrary_containers": False,
+            "allowed_containers": [],
+            "container_steps_file": "/etc/ironic-python-agent.d/mysteps.yaml",
+            "runner": "podman",
+            "pull_options": [],
+            "run_options": ["--rm", "--network=host"],
+        },
+        "agent_token": token,
+        "agent_token_required": True,
+        "agent_md5_checksum_enable": options.allow_md5_checksum,
+        "disable_deep_image_inspection": options.disable_deep_image_inspection,
+        "permitted_image_formats": list(options.permitted_image_formats),
+        "agent_skip_bmc_detect": node.management_interface in _BMC_IS_KNOWN,
+        "enable_bios_bootloader_install": False,
+        "tls_min_version": options.tls_minimum_version,
+        "tls_cipher_suites": None,
+    }
+
+
+def heartbeat(ident: str, beat: Heartbeat, *, session: Session, sealer: Sealer, options: AgentOptions) -> None:
+    """Record that the agent of a node is alive, and wake the operation that waits for it.
+
+    Raises NodeNotFound; Invalid for a body, token, address or certificate that cannot be accepted; NodeLocked for the
+    first heartbeat of an agent while a run has the node: the agent repeats it.
+    """
+    _check(beat, options)
+    node = nodes.get(ident, session=session, lock=True)
+    info = node.driver_internal_info
+    _check_token(node, beat, sealer)
+    for key, new in (("agent_url", beat.callback_url), ("agent_verify_ca", beat.agent_verify_ca)):
+        if new is not None and info.get(key) not in (None, new):
+            raise AgentChanged(node=node.uuid, what=key)
+    if node.reservation and info.get("agent_url") is None:
+        raise NodeLocked(node=node.uuid, host=node.reservation)
+    traits = _traits(node)
+    seen = _seen(beat) if traits.heartbeat else {PROVED: True}
+    node.driver_internal_info = {**info, **seen}
+    session.add(node)
+    if traits.heartbeat and not traits.heartbeat_record_only:
+        _go_on(node, beat, session)
+    session.commit()
+
+
+def _check(beat: Heartbeat, options: AgentOptions) -> None:
+    """Refuse what is wrong whatever the node."""
+    if beat.agent_token is None:
+        raise MissingParameter(name="agent_token")
+    if beat.agent_version is None and beat.agent_status is None:
+        raise MissingParameter(name="agent_version")
+    if beat.agent_status is not None and beat.agent_status not in STATUSES:
+        raise HeartbeatInvalid(reason=f"agent_status must be one of {', '.join(STATUSES)}")
+    _check_url(beat.callback_url, options)
+    if beat.agent_verify_ca is not None and not _is_certificate(beat.agent_verify_ca):
+        raise HeartbeatInvalid(reason="agent_verify_ca must be one certificate as PEM text")
+
+
+def _check_url(url: str, options: AgentOptions) -> None:
+    if not url:
+        return
+    if len(url) > _TEXT_LIMIT or not url.isprintable() or " " in url:
+        raise CallbackInvalid(reason=f"it must be printable, without spaces and at most {_TEXT_LIMIT} characters long")
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in ("http", "https"):
+        raise CallbackInvalid(reason="it must be an http or https URL with a host")
+    if options.require_tls and parts.scheme != "https":
+        raise CallbackInvalid(reason="the setting require_tls demands https")
+
+
+def _is_certificate(text: str) -> bool:
+    try:
+        return len(x509.load_pem_x509_certificates(text.encode())) == 1
+    except ValueError:
+        return False
+
+
+def _check_token(node: Node, beat: Heartbeat, sealer: Sealer) -> None:
+    stored = sealer.unseal({TOKEN: node.driver_internal_info.get(TOKEN)})[TOKEN]
+    given = (beat.agent_token or "").encode()
+    if not isinstance(stored, str) or not hmac.compare_digest(stored.encode(), given):
+        log.warning("Heartbeat with a wrong token refused", extra={"node": node.uuid})
+        raise TokenInvalid(node=node.uuid)
+
+
+def _seen(beat: Heartbeat) -> dict[str, Any]:
+    """Return what a heartbeat leaves in driver_internal_info; times are naive UTC text there."""
+    told = {
+        "agent_url": beat.callback_url,
+        "agent_version": beat.agent_version and cut(beat.agent_version, _TEXT_LIMIT),
+        "agent_verify_ca": beat.agent_verify_ca,
+        "agent_status": beat.agent_status,
+        "agent_status_message": beat.agent_status_message and cut(beat.agent_status_message, _TEXT_LIMIT),
+    }
+    at = beat.at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    return {key: value for key, value in told.items() if value is not None} | {"agent_last_heartbeat": at, PROVED: True}
+
+
+def _go_on(node: Node, beat: Heartbeat, session: Session) -> None:
+    if node.maintenance:
+        log.warning("Heartbeat recorded, but a node in maintenance does not go on", extra={"node": node.uuid})
+        return
+    node.provision_updated_at = beat.at
+    wake(session, node, WaitFor.AGENT)
+
+
+def _traits(node: Node) -> StateTraits:
+    return ProvisionState(node.provision_state).traits
