@@ -24,7 +24,7 @@ class LiveRun:
     operations: Mapping[str, str | None]
     """Node to operation; None in a run that only looks."""
     cancelled: threading.Event = field(default_factory=threading.Event)
-    _tasks: set[str] = field(default_factory=set)
+    _marks: set[str] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)
 
     def step(self, index: int) -> Step | None:
@@ -32,16 +32,16 @@ class LiveRun:
         offset = index - self.position
         return self.steps[offset] if 0 <= offset < len(self.steps) else None
 
-    def reached(self, task: str) -> None:
-        """Note that every event before the start of ``task`` has been dealt with."""
+    def reached(self, mark: str) -> None:
+        """Note that every line before ``mark`` has been dealt with."""
         with self._news:
-            self._tasks.add(task)
+            self._marks.add(mark)
             self._news.notify_all()
 
-    def wait_for(self, task: str, seconds: float) -> bool:
-        """Wait until the events have come to ``task``; tell whether they have."""
+    def wait_for(self, mark: str, seconds: float) -> bool:
+        """Wait until the lines have come to ``mark``; tell whether they have."""
         with self._news:
-            return self._news.wait_for(lambda: task in self._tasks, seconds)
+            return self._news.wait_for(lambda: mark in self._marks, seconds)
 
 
 class LiveRuns:

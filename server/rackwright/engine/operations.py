@@ -23,6 +23,7 @@ from rackwright.engine import composition, plan, transitions
 from rackwright.engine.composition import Request
 from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.engine.world import World
+from rackwright.store import operation as rows
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 
@@ -87,6 +88,17 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
     node.reservation = None
     if operation.error is None and PHASES[phase].waiting and node.provision_state == PHASES[phase].running:
         transitions.move(node, Event.WAIT, at=at)
+
+
+def wake(session: Session, node: Node, reason: WaitFor, *, facts: dict[str, Any] | None = None) -> None:
+    """Make the operation that waits for ``reason`` ready; ``facts`` came with what it waited for."""
+    operation = rows.unfinished_of(node.id or 0, session=session)
+    if operation is None or operation.waits_for != reason:
+        return
+    operation.facts = {**operation.facts, **(facts or {})}
+    if operation.status == OperationStatus.WAITING:
+        operation.status, operation.wake_at = OperationStatus.READY.value, None
+    session.add(operation)
 
 
 def heard_since(node: Node, moment: datetime | None) -> bool:

@@ -41,7 +41,7 @@ EVENT_TYPES = {
 
 AGENT_KEYS = (
     "agent_url", "agent_version", "agent_last_heartbeat", "agent_verify_ca", "agent_status", "agent_status_message",
-    "agent_secret_token", "agent_secret_token_pregenerated",
+    "agent_secret_token", "agent_secret_token_pregenerated", "agent_token_proved",
 )  # fmt: skip
 """What is known of an agent, and no longer true when the machine boots again."""
 
@@ -113,7 +113,7 @@ def lose_power(node: Node, target: str) -> None:
     """Note that the machine is going to lose what runs on it; a token made in advance stays good."""
     if target in _OFF_TARGETS:
         kept = node.driver_internal_info.get("agent_secret_token_pregenerated")
-        stays = ("agent_secret_token", "agent_secret_token_pregenerated") if kept else ()
+        stays = AGENT_KEYS[-3:] if kept else ()
         gone = [key for key in AGENT_KEYS if key not in stays]
         node.driver_internal_info = {key: value for key, value in node.driver_internal_info.items() if key not in gone}
 

@@ -1,0 +1,133 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Answer the door: which nodes are still in a run, and what a step must know of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlmodel import Session
+
+from rackwright.domain.errors import Invalid, RackwrightError
+from rackwright.domain.steps import Step
+from rackwright.domain.verbs import Interface
+from rackwright.engine import composition, context, operations
+from rackwright.engine.context import Subject
+from rackwright.engine.live import LiveRun, LiveRuns
+from rackwright.engine.world import World
+from rackwright.store import node as nodes
+from rackwright.store import operation as rows
+from rackwright.store import port as ports
+from rackwright.store.node import SEALED_FIELDS, Node
+from rackwright.store.operation import Operation, OperationStatus
+from rackwright.store.session import reading, writing
+
+EVENTS_PATIENCE = 10.0
+"""Seconds that an answer waits until all lines before the mark are stored."""
+
+
+class UnknownRun(Invalid):
+    """No run {run} is going on here; its conductor was restarted. Nothing needs to be done: it is tried again."""
+
+
+class Subjects:
+    """Tells runs about their nodes."""
+
+    def __init__(self, world: World, runs: LiveRuns) -> None:
+        self._world = world
+        self._runs = runs
+
+    def answer(self, run_id: str, index: int | None, mark: str | None) -> dict[str, Any]:
+        """Return the contexts of the nodes that are still in the run; without ``index`` only the masked nodes.
+
+        Raises UnknownRun, or Invalid when the run has no such step.
+        """
+        run = self._runs.get(run_id)
+        if run is None:
+            raise UnknownRun(run=run_id)
+        if index is None:
+            return self._inventory(run)
+        if run.step(index) is None:
+            raise Invalid(f"Run {run_id} has no step {index}.")
+        if mark is not None:
+            run.wait_for(mark, EVENTS_PATIENCE)
+        self._abort_between_steps(run, index)
+        return self._contexts(run, index)
+
+    def _inventory(self, run: LiveRun) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        with reading(self._world.database) as session:
+            for uuid, operation in self._members(run, session):
+                node = nodes.get(uuid, session=session)
+                shown = self._shown(node, masked=True)
+                found[uuid] = {"node": shown, "variables": _variables(operation)}
+        return found
+
+    def _contexts(self, run: LiveRun, index: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        with reading(self._world.database) as session:
+            for uuid, operation in self._members(run, session):
+                step = Step.model_validate(operation.steps[index]) if operation else run.step(index)
+                if step is None:
+                    continue
+                subject = self._subject(nodes.get(uuid, session=session), run, operation, session)
+                found[uuid] = context.compose(subject, step, index, settings=self._world.settings)
+        return found
+
+    def _members(self, run: LiveRun, session: Session) -> list[tuple[str, Operation | None]]:
+        """Return the nodes that the run still has: without those that were deleted, aborted or let go."""
+        if all(uuid is None for uuid in run.operations.values()):
+            present = nodes.find(session=session, uuids=list(run.operations))
+            return [(node.uuid, None) for node in present]
+        held = {each.uuid: each for each in rows.of_run(run.run_id, session=session)}
+        return [
+            (uuid, held[known])
+            for uuid, known in run.operations.items()
+            if known in held and held[known].status == OperationStatus.RUNNING
+        ]
+
+    def _abort_between_steps(self, run: LiveRun, index: int) -> None:
+        """End the operations whose client asked for it while a step ran that cannot be cut short."""
+        with writing(self._world.database) as session:
+            for uuid, operation in self._members(run, session):
+                if operation and operation.abort_requested and operation.error is None and index > operation.position:
+                    node = nodes.get(uuid, session=session)
+                    operations.reach(operation, node, index)
+                    operations.abort(operation, node, session=session, world=self._world)
+                    session.add_all((operation, node))
+            session.commit()
+
+    def _subject(self, node: Node, run: LiveRun, operation: Operation | None, session: Session) -> Subject:
+        return Subject(
+            node=self._shown(node, masked=False),
+            ports=[_public(each) for each in ports.of_node(node.id or 0, session=session)],
+            protocol=self._protocol(node),
+            operation=operation.uuid if operation else run.run_id,
+            phase=run.phase,
+            facts=operation.facts if operation else {},
+        )
+
+    def _shown(self, node: Node, *, masked: bool) -> dict[str, Any]:
+        change = self._world.sealer.mask if masked else self._world.sealer.unseal
+        shown = _public(node)
+        return shown | {name: change(shown[name]) for name in SEALED_FIELDS}
+
+    def _protocol(self, node: Node) -> str | None:
+        try:
+            name = composition.interfaces(node, self._world.catalog)[Interface.POWER]
+            return self._world.catalog.implementation(Interface.POWER, name).protocol
+        except RackwrightError:
+            return None
+
+
+def _public(row: Any) -> dict[str, Any]:
+    dumped: dict[str, Any] = row.model_dump(mode="json", exclude={"id", "node_id"})
+    return dumped
+
+
+def _variables(operation: Operation | None) -> dict[str, Any]:
+    """Return the role variables of a step with ordinary tasks, out of its public arguments."""
+    step = operations.current(operation) if operation else None
+    if step is None or step.batched:
+        return {}
+    return {step.variables[name]: value for name, value in step.args.items() if name in step.variables}

@@ -1,0 +1,203 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Start playbooks with ansible-runner, each in a private folder below ``<state>/runs``.
+
+No secret is passed: nodes and credentials come over the conductor's socket. ansible-playbook dies with the thread that
+started it, and is found beside the Python that runs us.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+from ansible_runner.runner import Runner as Ended
+
+from rackwright.domain.errors import Invalid
+from rackwright.domain.outcomes import cut
+from rackwright.runner.base import Listener, PlaybookRun, RunResult, RunStatus
+
+logger = logging.getLogger(__name__)
+
+LINE = "@node "
+MARK = "@mark "
+"""How the lines begin that action plugins write for us."""
+
+POLL = 0.2
+"""Seconds between two looks whether a run is to be ended."""
+
+_CAUSE_LIMIT = 2000
+_TAIL = 20  # lines of output that are looked at for the cause of a death
+_OURS = ("RACKWRIGHT_", "ANSIBLE_")
+"""Variables of the daemon's own environment that no playbook gets: secrets, and what would change Ansible."""
+
+
+def scrub_environment() -> None:
+    """Take out of this process's environment what no playbook may have; ansible-runner hands it on whole."""
+    for name in [name for name in os.environ if name.startswith(_OURS)]:
+        del os.environ[name]
+
+
+class RunnerUnusable(Invalid):
+    """Playbooks cannot be run: {reason}."""
+
+
+class AnsibleRunner:
+    """Runs playbooks of the collections below ``roots``."""
+
+    def __init__(self, *, runs: Path, home: Path, roots: tuple[Path, ...], timeout: int, forks: int = 20) -> None:
+        """Take the folder of the runs, the one that Ansible keeps its things in, and the limit of a run, seconds.
+
+        Raises RunnerUnusable when ansible-playbook or setpriv is missing.
+        """
+        self._runs, self._timeout = runs, timeout
+        self._playbook = Path(sys.executable).parent / "ansible-playbook"
+        if not self._playbook.exists():
+            raise RunnerUnusable(reason=f"{self._playbook} is missing; install ansible-core beside the daemon")
+        setpriv = shutil.which("setpriv")
+        if setpriv is None:
+            raise RunnerUnusable(reason="the command setpriv is missing; install util-linux")
+        self._launcher = [setpriv, "--pdeathsig", "KILL"]
+        for folder in (runs, home):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._environment = _environment(home, roots, forks)
+
+    def run(self, run: PlaybookRun, listener: Listener) -> RunResult:
+        """Run a playbook to its end; its folder stays only when it died."""
+        folder = self._runs / run.run_id
+        try:
+            _write_folder(folder, run)
+            events = _Events(listener)
+            result = self._play(folder, run, events)
+        except Exception as error:  # the run must end with a result, whatever ansible-runner meets
+            logger.exception("A run could not be carried out", extra={"run": run.run_id})
+            return RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+        if result.status is not RunStatus.DIED:
+            shutil.rmtree(folder, ignore_errors=True)
+        return result
+
+    def _play(self, folder: Path, run: PlaybookRun, events: _Events) -> RunResult:
+        prepared = ansible_runner.interface.init_runner(
+            ident=run.run_id,
+            private_data_dir=str(folder),
+            playbook=run.playbook,
+            inventory=str(folder / "run.wave.yml"),
+            suppress_env_files=True,
+            fact_cache_type="memory",
+            quiet=True,
+            timeout=self._timeout or None,
+            envvars=self._environment,
+            event_handler=events.handle,
+            cancel_callback=events.cancelled,
+        )
+        prepared.config.command = [*self._launcher, str(self._playbook), *prepared.config.command[1:]]
+        prepared.run()
+        return events.result(prepared, batched=run.batched)
+
+
+class _Events:
+    """Reads the events of one run."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._failures: dict[str, str] = {}
+        self._stats: Mapping[str, Any] | None = None
+        self._last: list[str] = []
+
+    def cancelled(self) -> bool:
+        """Tell ansible-runner whether to end the run."""
+        return self._listener.cancelled()
+
+    def handle(self, event: Mapping[str, Any]) -> bool:
+        """Take one event; False keeps ansible-runner from writing it to a file."""
+        try:
+            self._take(event)
+        except Exception:  # an error of ours must not leave ansible-playbook without a reader
+            logger.exception("An event of a run could not be dealt with")
+        return False
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        match event.get("event"):
+            case "verbose":
+                self._read(str(event.get("stdout") or ""))
+            case "runner_on_failed" | "runner_on_unreachable" if not event["event_data"].get("ignore_errors"):
+                data = event["event_data"]
+                self._failures[str(data.get("host"))] = _cause(data)
+            case "playbook_on_stats":
+                self._stats = event["event_data"]
+
+    def _read(self, text: str) -> None:
+        for line in text.splitlines():
+            if line.startswith(LINE):
+                self._listener.line(json.loads(line.removeprefix(LINE)))
+            elif line.startswith(MARK):
+                self._listener.reached(line.removeprefix(MARK).strip())
+            elif line.strip():
+                self._last = [*self._last[1 - _TAIL :], line.strip()]
+
+    def result(self, ended: Ended, *, batched: bool) -> RunResult:
+        """Return what the end of the run means."""
+        if ended.canceled:
+            return RunResult(RunStatus.CANCELLED)
+        failed = self._failed_hosts()
+        if ended.rc == 0 or (self._stats is not None and failed and not batched and not ended.timed_out):
+            return RunResult(RunStatus.FINISHED, failed=failed)
+        return RunResult(RunStatus.DIED, cause=cut(self._why(ended), _CAUSE_LIMIT))
+
+    def _failed_hosts(self) -> dict[str, str]:
+        stats = self._stats or {}
+        hosts = {*(stats.get("failures") or {}), *(stats.get("dark") or {})}
+        return {host: self._failures.get(host, "a task failed") for host in hosts}
+
+    def _why(self, ended: Ended) -> str:
+        if ended.timed_out:
+            return f"it took longer than run_timeout, {ended.config.job_timeout} seconds"
+        said = next(iter(self._failures.values()), "") or " ".join(self._last[-3:])
+        return f"ansible-playbook ended with {ended.rc}" + (f": {said}" if said else " and said nothing")
+
+
+def _cause(data: Mapping[str, Any]) -> str:
+    result = data.get("res") or {}
+    text = result.get("msg") or result.get("stderr") or "it gave no reason"
+    return cut(f"task {data.get('task')!r}: {text}", _CAUSE_LIMIT)
+
+
+def _environment(home: Path, roots: tuple[Path, ...], forks: int) -> dict[str, str]:
+    """Return the variables that make a run independent of who started the daemon."""
+    config = home / "ansible.cfg"
+    config.write_text("# Settings of runs come from the daemon; this file keeps others out.\n", encoding="utf-8")
+    beside = Path(sys.executable).parent
+    return {
+        "PATH": f"{beside}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "ANSIBLE_CONFIG": str(config),
+        "ANSIBLE_HOME": str(home),
+        "ANSIBLE_COLLECTIONS_PATH": os.pathsep.join(str(root) for root in dict.fromkeys(roots)),
+        "ANSIBLE_INVENTORY_ENABLED": "rackwright.metal.wave",
+        "ANSIBLE_INVENTORY_UNPARSED_FAILED": "true",
+        "ANSIBLE_FORKS": str(forks),
+        "ANSIBLE_NOCOLOR": "true",
+    }
+
+
+def _write_folder(folder: Path, run: PlaybookRun) -> None:
+    """Make the private data folder; nothing in it is secret."""
+    settings = {"pexpect_timeout": POLL, "suppress_ansible_output": True, "suppress_output_file": False}
+    variables = {
+        "rackwright_run": run.run_id,
+        "rackwright_door": str(run.door),
+        "provision_steps": [dict(step) for step in run.steps],
+        "wave_batched": run.batched,
+    }
+    source = {"plugin": "rackwright.metal.wave", "door": str(run.door), "run": run.run_id}
+    (folder / "env").mkdir(mode=0o700, parents=True)
+    folder.chmod(0o700)
+    files = {"env/settings": settings, "env/extravars": variables, "run.wave.yml": source}
+    for name, content in files.items():  # JSON is YAML, and quick to read
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")

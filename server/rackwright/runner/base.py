@@ -1,0 +1,68 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine knows of a playbook run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookRun:
+    """One run to start (architecture.md, "A run")."""
+
+    run_id: str
+    playbook: str
+    """Full name of the playbook, as rackwright.metal.deploy."""
+    nodes: Sequence[str]
+    """UUIDs; with ``steps`` only for the log and for runners that play themselves: Ansible asks the door."""
+    steps: Sequence[Mapping[str, Any]]
+    """``name``, ``interface``, ``role``, ``tasks`` and ``index`` of each step."""
+    batched: bool
+    door: Path
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    """The playbook came to its end; single hosts may have failed where steps are not batched."""
+    DIED = "died"
+    """It did not: what it did is not known beyond its lines."""
+    CANCELLED = "cancelled"
+    """The daemon ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The end of a run."""
+
+    status: RunStatus
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Host to cause, for tasks that ran host by host."""
+    cause: str = ""
+    """Why it died."""
+
+
+class Listener(Protocol):
+    """Takes what a run tells while it goes on, in its order, on the thread of ``Runner.run``."""
+
+    def line(self, data: Mapping[str, Any]) -> None:
+        """Take one report of one node."""
+
+    def reached(self, mark: str) -> None:
+        """Take it that every line before this mark has been told."""
+
+    def cancelled(self) -> bool:
+        """Tell whether the run is to be ended; asked several times a second."""
+
+
+class Runner(Protocol):
+    """Starts playbook runs; one object serves many threads."""
+
+    def run(self, run: PlaybookRun, listener: Listener) -> RunResult:
+        """Run a playbook to its end and return how it went; never raises for anything that the playbook does."""
