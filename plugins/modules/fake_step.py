@@ -16,10 +16,10 @@ description:
 attributes:
   check_mode:
     support: full
-    description: Can run in check_mode and return changed status prediction without modifying target.
+    description: Says what would change, and changes nothing.
   diff_mode:
     support: none
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    description: Shows what changes.
 options:
   name:
     description:

@@ -1,0 +1,301 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The connection to a Redfish service, on top of sushy: log in and out, read, and write in the way this BMC takes it.
+
+What goes wrong becomes an OperationError with a cause that an operator understands.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from ansible.module_utils.basic import missing_required_lib
+
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+
+try:
+    import requests
+    import sushy
+    from sushy import auth as sushy_auth
+    from sushy import connector as sushy_connector
+    from sushy import exceptions
+except ImportError:
+    SUSHY_MISSING: str | None = traceback.format_exc()
+else:
+    SUSHY_MISSING = None
+
+Data = dict[str, Any]
+
+CONNECT_TIMEOUT = 10
+READ_TIMEOUT = 60
+ATTEMPTS = 5
+"""How often a request is sent that the BMC is too busy for."""
+
+PAUSE = 2.0
+"""Seconds between two attempts."""
+
+BUSY = (409, 429, 502, 503, 504)
+_REFUSED_ETAG = (412, 428)
+_REDIRECTED = (301, 302, 303, 307, 308)
+_KEEPS_METHOD = (307, 308)
+
+# sushy tells its user what it does by warnings in the log; what matters of it is in the errors.
+logging.getLogger("sushy").addHandler(logging.NullHandler())
+
+
+class Service:
+    """An open, authenticated connection to the Redfish service of one BMC."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Log in to ``params["address"]``; raise OperationError."""
+        if SUSHY_MISSING:
+            raise OperationError("speak Redfish", missing_required_lib("sushy"), "Install it for this Python.")
+        self.base, prefix = _split(str(params["address"]))
+        self._forms: dict[str, int] = {}
+        self._connector = sushy_connector.Connector(
+            self.base,
+            verify=_verify(params["verify_ca"]),
+            server_side_retries=ATTEMPTS - 1,
+            server_side_retries_delay=PAUSE,
+            default_request_timeout=READ_TIMEOUT,
+            connect_timeout=CONNECT_TIMEOUT,
+        )
+        self._connector._session.hooks["response"].append(self._check_redirect)
+        self._auth = _auth(params)
+        self._is_lost = False
+        try:
+            with self.attempting("log in"):
+                self.root = sushy.Sushy(self.base, auth=self._auth, connector=self._connector, root_prefix=prefix)
+        except OperationError:
+            self._connector.close()
+            raise
+
+    @contextmanager
+    def attempting(self, what: str) -> Iterator[None]:
+        """Turn the errors of sushy into one that says what was attempted, why it failed and what to do next."""
+        try:
+            yield
+        except (exceptions.SushyError, json.JSONDecodeError) as error:
+            self._is_lost = isinstance(error, exceptions.ConnectionError)
+            cause, action = _explain(error)
+            raise OperationError(f"{what} (BMC {self.base})", cause, action) from error
+
+    def get(self, path: str) -> Data:
+        """Return the resource at ``path``; raise sushy's errors."""
+        return self._read(path)[0]
+
+    def find(self, path: str | None, *, absent: Sequence[int] = (400, 403, 404, 405, 501)) -> Data:
+        """Return the resource at ``path``; nothing where there is no path, or one of the ``absent`` HTTP statuses."""
+        if not path:
+            return {}
+        try:
+            return self.get(path)
+        except exceptions.HTTPError as error:
+            if error.status_code not in absent:
+                raise
+            return {}
+
+    def post(self, path: str, body: Data | None) -> None:
+        """Send ``body`` to an action; raise sushy's errors."""
+        self._patiently(lambda: self._connector.post(path, data=body))
+
+    def patch(self, path: str, body: Data) -> None:
+        """Change the resource at ``path``, with the ETag in the form that this BMC takes; raise sushy's errors.
+
+        BMCs refuse the very ETag that they hand out: they want it without the mark for weak ones, without quotes, or
+        not at all. What worked is remembered for this connection. Where the last form is refused as well, somebody
+        else has changed the resource.
+        """
+        known = self._forms.get(path.rpartition("/")[0])
+        ladder = range(len(_ETAG_FORMS)) if known is None else [known, *range(len(_ETAG_FORMS))]
+        tried: set[str | None] = set()
+        for form in ladder:
+            etag = _ETAG_FORMS[form](self._read(path)[1]) or None
+            if etag in tried:
+                continue
+            tried.add(etag)
+            try:
+                self._patiently(lambda etag=etag: self._connector.patch(path, data=body, headers=_if_match(etag)))
+            except exceptions.HTTPError as error:
+                if error.status_code not in _REFUSED_ETAG:
+                    raise
+                refusal = error
+            else:
+                self._forms[path.rpartition("/")[0]] = form
+                return
+        raise refusal
+
+    def connector(self) -> Any:
+        """Return sushy's connector, for its resource classes."""
+        return self._connector
+
+    def close(self) -> None:
+        """Log out, unless the BMC has stopped answering, and close the connection."""
+        if self._is_lost and isinstance(self._auth, sushy_auth.SessionAuth):
+            self._auth.reset_session_attrs()
+        with suppress(exceptions.SushyError):
+            self._auth.close()
+        self._connector.close()
+
+    def _read(self, path: str) -> tuple[Data, str]:
+        """Return a resource and its ETag, which some BMCs send in the body only."""
+        answer = self._connector.get(path)
+        content = answer.json()
+        if not isinstance(content, dict):
+            raise exceptions.MalformedAttributeError(attribute="(all)", resource=path, error="it is no JSON object")
+        return content, answer.headers.get("ETag") or str(content.get("@odata.etag") or "")
+
+    def _patiently(self, send: Any) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                send()
+            except exceptions.HTTPError as error:
+                if error.status_code not in BUSY or attempt == ATTEMPTS:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                return
+
+    def _check_redirect(self, answer: Any, *_args: Any, **_kwargs: Any) -> None:
+        """Refuse a redirect that would take credentials to another host, or would turn a change into a question."""
+        if answer.status_code not in _REDIRECTED or "Location" not in answer.headers:
+            return
+        session: Any = self._connector._session
+        target = urljoin(answer.url, answer.headers["Location"])
+        if session.should_strip_auth(answer.url, target):
+            reason = f"it redirects to another server, {urlsplit(target).netloc}"
+        elif answer.request.method != "GET" and answer.status_code not in _KEEPS_METHOD:
+            reason = f"it redirects a {answer.request.method} with HTTP {answer.status_code}, which would lose it"
+        else:
+            return
+        raise requests.exceptions.InvalidURL(reason)
+
+
+def members(collection: Data) -> list[str]:
+    """Return the paths of a collection's members."""
+    return [path for item in collection.get("Members") or () if (path := link(item))]
+
+
+def link(value: Any) -> str | None:
+    """Return the path that a Redfish link holds."""
+    path = value.get("@odata.id") if isinstance(value, dict) else None
+    return str(path) if path else None
+
+
+def rejects(error: Exception) -> bool:
+    """Return whether the BMC refuses the form of a request, so that another form may do."""
+    return isinstance(error, exceptions.HTTPError) and error.status_code in (400, 403, 405, 415, 422, 500, 501)
+
+
+def _strong(etag: str) -> str:
+    return etag.removeprefix("W/")
+
+
+_ETAG_FORMS = (str, _strong, lambda etag: _strong(etag).strip('"'), lambda _: "")
+
+
+def _if_match(etag: str | None) -> dict[str, str]:
+    return {"If-Match": etag} if etag else {}
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Return the base URL and the path of the service root."""
+    parts = urlsplit(address if "://" in address else f"https://{address}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise OperationError(
+            "reach the BMC", f"{address!r} is no address of a Redfish service.", "Give it as https://host[:port]."
+        )
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/") or "/redfish/v1/"
+
+
+def _verify(value: Any) -> bool | str:
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    return value if isinstance(value, bool) else words.get(str(value).lower(), str(value))
+
+
+def _auth(params: Mapping[str, Any]) -> Any:
+    kinds: dict[str, Any] = {
+        "auto": sushy_auth.SessionOrBasicAuth,
+        "session": sushy_auth.SessionAuth,
+        "basic": sushy_auth.BasicAuth,
+        "none": _NoAuth,
+    }
+    return kinds[params["auth_type"] if params["username"] else "none"](params["username"], params["password"])
+
+
+if not SUSHY_MISSING:
+
+    class _NoAuth(sushy_auth.AuthBase):
+        """For BMCs that ask for no login."""
+
+        def _do_authenticate(self) -> None:
+            """Log in to nothing."""
+
+        def can_refresh_session(self) -> bool:
+            """Return False: there is no session."""
+            return False
+
+
+def _explain(error: Exception) -> tuple[str, str]:
+    """Return the cause, and what to do about it."""
+    match error:
+        case json.JSONDecodeError():
+            return "What answers there does not speak Redfish.", "Check the BMC's address, and that Redfish is enabled."
+        case exceptions.AccessError(status_code=403):
+            return (
+                f"The BMC refuses it to this user: {_detail(error)}.",
+                "Give the user the rights of an operator.",
+            )
+        case exceptions.AccessError() | exceptions.MissingXAuthToken():
+            return "The BMC refuses user name and password (HTTP 401).", "Correct user name and password of the BMC."
+        case exceptions.ResourceNotFoundError():
+            return f"The BMC has no such resource: {_detail(error)}.", "Check the system id and the BMC's firmware."
+        case exceptions.HTTPError(status_code=status) if status in BUSY:
+            cause = f"The BMC is busy or out of order (HTTP {status}: {_detail(error)}), {ATTEMPTS} attempts in a row."
+            return cause, "Repeat when it has recovered; reset the BMC when it does not."
+        case exceptions.HTTPError():
+            cause = f"The BMC refuses it with HTTP {error.status_code}: {_detail(error)}."
+            return cause, "Check the BMC's log and firmware."
+        case exceptions.ConnectionError():
+            return _explain_connection(error)
+        case _:
+            return f"The BMC does not offer what is needed: {error}.", "Update its firmware, or use another interface."
+
+
+def _explain_connection(error: Exception) -> tuple[str, str]:
+    roots = list(_chain(error))
+    for root in roots:
+        if isinstance(root, requests.exceptions.SSLError):
+            action = "Set verify_ca to the file of the authority that signed it, or to false to trust it unseen."
+            return f"Its certificate is not trusted: {_reason(roots)}.", action
+        if isinstance(root, requests.exceptions.InvalidURL):
+            return f"The BMC's answer cannot be followed: {root}.", "Set the BMC's address to where it redirects."
+    return f"The BMC cannot be reached: {_reason(roots)}.", "Check its address, the network, and that it has power."
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and all that it came from; requests and urllib3 keep some in attributes."""
+    while error is not None:
+        yield error
+        inner = [part for part in (*error.args, getattr(error, "reason", None)) if isinstance(part, BaseException)]
+        error = error.__cause__ or error.__context__ or (inner[0] if inner else None)
+
+
+def _reason(chain: list[BaseException]) -> str:
+    for error in reversed(chain):
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return "it does not answer in time"
+        if isinstance(error, OSError) and error.strerror:
+            return getattr(error, "verify_message", None) or error.strerror
+    return str(chain[-1])
+
+
+def _detail(error: Any) -> str:
+    return str(getattr(error, "detail", None) or getattr(error, "code", None) or "no reason given").rstrip(".")
