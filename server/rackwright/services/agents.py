@@ -12,24 +12,29 @@ import hmac
 import logging
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from cryptography import x509
 from sqlmodel import Session
 
-from rackwright.domain.errors import Invalid, MissingParameter, NodeLocked, NodeNotFound
+from rackwright.domain.errors import Invalid, MissingParameter, NodeNotFound
 from rackwright.domain.outcomes import WaitFor, cut
 from rackwright.domain.states import ProvisionState, StateTraits
 from rackwright.engine.inventory import identifying, macs
 from rackwright.engine.wake import wake
+from rackwright.services.context import Context, check_unlocked
 from rackwright.store import node as nodes
 from rackwright.store import port as ports
 from rackwright.store.node import Node
 from rackwright.store.sealing import MASK, Sealer
+from rackwright.store.session import writing
+
+if TYPE_CHECKING:
+    from rackwright.settings import Settings
 
 TOKENS_SINCE = 62
 """First API version (minor) in which lookup hands out tokens."""
@@ -64,24 +69,6 @@ class HeartbeatInvalid(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentOptions:
-    """How agents are treated; the settings of the same names explain them."""
-
-    require_tls: bool = True
-    restrict_lookup: bool = True
-    ramdisk_heartbeat_timeout: int = 300
-    tls_minimum_version: str = "1.3"
-    allow_md5_checksum: bool = True
-    permitted_image_formats: Sequence[str] = ("raw", "gpt", "qcow2", "iso")
-    disable_deep_image_inspection: bool = False
-
-    @classmethod
-    def of(cls, settings: object) -> AgentOptions:
-        """Take the options out of the settings of the daemon."""
-        return cls(**{each.name: getattr(settings, each.name) for each in fields(cls)})
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """The answer to a lookup: the node, and what its agent has to know."""
 
@@ -102,33 +89,35 @@ class Heartbeat:
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
-def lookup(
-    addresses: Sequence[str],
-    node_uuid: str | None,
-    *,
-    minor: int,
-    session: Session,
-    sealer: Sealer,
-    options: AgentOptions,
-) -> Found:
+def lookup(addresses: Sequence[str], node_uuid: str | None, *, context: Context) -> Found:
     """Return the node that an agent runs on, found by UUID or else by the addresses of its interfaces, and its config.
 
     Makes a token from version 1.62 on. Raises MissingParameter without a valid UUID or address, NodeNotFound when no
     node or more than one fits or the state expects no agent, NodeLocked when a token is due while a run has the node.
     """
     valid = macs(addresses)
-    if node_uuid is None and not valid:
+    if not node_uuid and not valid:
         raise MissingParameter(name="A node_uuid or a valid hardware address in addresses")
+    with writing(context.engine) as session:  # the session of a GET only reads
+        node = _find(valid, node_uuid, session, context.settings.restrict_lookup)
+        token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
+        session.add(node)
+        session.commit()
+    return Found(node, config(node, token, context.settings))
+
+
+def _find(addresses: Sequence[str], node_uuid: str | None, session: Session, restricted: bool) -> Node:
+    """Return the node that may be looked up, locked."""
     if node_uuid:
-        node = nodes.get(uuid_text(node_uuid), session=session, lock=True)
+        found: Sequence[Node] = [nodes.get(uuid_text(node_uuid), session=session)]
     else:
-        node = _by_addresses(valid, session, options)
-    if options.restrict_lookup and not _traits(node).lookup:
-        log.info("Lookup in a state without agent refused", extra={"node": node.uuid, "state": node.provision_state})
-        raise NodeNotFound(ident=node_uuid or ", ".join(valid))
-    token = hand_out_token(node, session=session, sealer=sealer) if minor >= TOKENS_SINCE else None
-    session.commit()
-    return Found(node, config(node, token, options))
+        found = candidates(addresses, session=session)
+    open_ones = [node for node in found if not restricted or _traits(node).lookup]
+    if len(open_ones) != 1:
+        names = [f"{node.uuid} ({node.provision_state})" for node in found]
+        log.warning("Lookup fits no single node", extra={"addresses": list(addresses), "candidates": names})
+        raise NodeNotFound(ident=node_uuid or f"with one of the addresses {', '.join(addresses)}")
+    return nodes.get(open_ones[0].uuid, session=session, lock=True)
 
 
 def uuid_text(text: str) -> str:
@@ -139,20 +128,6 @@ def uuid_text(text: str) -> str:
         raise Invalid(f"node_uuid must be a UUID, not {cut(text, 80)!r}.") from None
 
 
-def _by_addresses(addresses: Sequence[str], session: Session, options: AgentOptions) -> Node:
-    """Return the one node with such ports that may be looked up."""
-    found = candidates(addresses, session=session)
-    if options.restrict_lookup and len(found) > 1:
-        found = [node for node in found if _traits(node).lookup]
-    if len(found) != 1:
-        log.warning(
-            "Lookup found no node or more than one",
-            extra={"addresses": list(addresses), "candidates": [node.uuid for node in found]},
-        )
-        raise NodeNotFound(ident=", ".join(addresses))
-    return nodes.get(found[0].uuid, session=session, lock=True)
-
-
 def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
     """Return the nodes that have ports with these addresses; addresses that several machines share do not decide."""
     matched = ports.find(session=session, addresses=list(addresses))
@@ -161,7 +136,7 @@ def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
     return [nodes.by_id(node_id, session=session) for node_id in ids]
 
 
-def hand_out_token(node: Node, *, session: Session, sealer: Sealer) -> str:
+def hand_out_token(node: Node, sealer: Sealer) -> str:
     """Return a new token for the agent of a node, or ``******`` when its agent has one already.
 
     A token that no heartbeat has carried yet may never have arrived, so the next lookup replaces it; one that was built
@@ -170,15 +145,13 @@ def hand_out_token(node: Node, *, session: Session, sealer: Sealer) -> str:
     info = node.driver_internal_info
     if info.get(TOKEN) and (info.get(PREGENERATED) or info.get(PROVED)):
         return MASK
-    if node.reservation:
-        raise NodeLocked(node=node.uuid, host=node.reservation)
+    check_unlocked(node)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     node.driver_internal_info = {**info, **sealer.seal({TOKEN: token}), PROVED: False}
-    session.add(node)
     return token
 
 
-def config(node: Node, token: str | None, options: AgentOptions) -> dict[str, Any]:
+def config(node: Node, token: str | None, settings: Settings) -> dict[str, Any]:
     """Return what an agent is told about its work (contract: "Lookup details")."""
     return {
         "metrics": {
@@ -189,7 +162,7 @@ def config(node: Node, token: str | None, options: AgentOptions) -> dict[str, An
             "global_prefix": None,
         },
         "metrics_statsd": {"statsd_host": "localhost", "statsd_port": 8125},
-        "heartbeat_timeout": options.ramdisk_heartbeat_timeout,
+        "heartbeat_timeout": settings.ramdisk_heartbeat_timeout,
         "agent_containers": {
             "allow_arbitrary_containers": False,
             "allowed_containers": [],
@@ -200,31 +173,32 @@ def config(node: Node, token: str | None, options: AgentOptions) -> dict[str, An
         },
         "agent_token": token,
         "agent_token_required": True,
-        "agent_md5_checksum_enable": options.allow_md5_checksum,
-        "disable_deep_image_inspection": options.disable_deep_image_inspection,
-        "permitted_image_formats": list(options.permitted_image_formats),
+        "agent_md5_checksum_enable": settings.allow_md5_checksum,
+        "disable_deep_image_inspection": settings.disable_deep_image_inspection,
+        "permitted_image_formats": list(settings.permitted_image_formats),
         "agent_skip_bmc_detect": node.management_interface in _BMC_IS_KNOWN,
         "enable_bios_bootloader_install": False,
-        "tls_min_version": options.tls_minimum_version,
+        "tls_min_version": settings.tls_minimum_version,
         "tls_cipher_suites": None,
     }
 
 
-def heartbeat(ident: str, beat: Heartbeat, *, session: Session, sealer: Sealer, options: AgentOptions) -> None:
+def heartbeat(ident: str, beat: Heartbeat, *, context: Context) -> None:
     """Record that the agent of a node is alive, and wake the operation that waits for it.
 
     Raises NodeNotFound; Invalid for a body, token, address or certificate that cannot be accepted; NodeLocked for the
     first heartbeat of an agent while a run has the node: the agent repeats it.
     """
-    _check(beat, options)
+    _check(beat, context.settings)
+    session = context.session
     node = nodes.get(ident, session=session, lock=True)
     info = node.driver_internal_info
-    _check_token(node, beat, sealer)
+    _check_token(node, beat, context.sealer)
     for key, new in (("agent_url", beat.callback_url), ("agent_verify_ca", beat.agent_verify_ca)):
         if new is not None and info.get(key) not in (None, new):
             raise AgentChanged(node=node.uuid, what=key)
-    if node.reservation and info.get("agent_url") is None:
-        raise NodeLocked(node=node.uuid, host=node.reservation)
+    if info.get("agent_url") is None:
+        check_unlocked(node)
     traits = _traits(node)
     seen = _seen(beat) if traits.heartbeat else {PROVED: True}
     node.driver_internal_info = {**info, **seen}
@@ -234,7 +208,7 @@ def heartbeat(ident: str, beat: Heartbeat, *, session: Session, sealer: Sealer, 
     session.commit()
 
 
-def _check(beat: Heartbeat, options: AgentOptions) -> None:
+def _check(beat: Heartbeat, settings: Settings) -> None:
     """Refuse what is wrong whatever the node."""
     if beat.agent_token is None:
         raise MissingParameter(name="agent_token")
@@ -242,12 +216,12 @@ def _check(beat: Heartbeat, options: AgentOptions) -> None:
         raise MissingParameter(name="agent_version")
     if beat.agent_status is not None and beat.agent_status not in STATUSES:
         raise HeartbeatInvalid(reason=f"agent_status must be one of {', '.join(STATUSES)}")
-    _check_url(beat.callback_url, options)
+    _check_url(beat.callback_url, settings)
     if beat.agent_verify_ca is not None and not _is_certificate(beat.agent_verify_ca):
         raise HeartbeatInvalid(reason="agent_verify_ca must be one certificate as PEM text")
 
 
-def _check_url(url: str, options: AgentOptions) -> None:
+def _check_url(url: str, settings: Settings) -> None:
     if not url:
         return
     if len(url) > _TEXT_LIMIT or not url.isprintable() or " " in url:
@@ -259,7 +233,7 @@ def _check_url(url: str, options: AgentOptions) -> None:
         usable = False
     if not usable or parts.scheme not in ("http", "https"):
         raise CallbackInvalid(reason="it must be an http or https URL with a host")
-    if options.require_tls and parts.scheme != "https":
+    if settings.require_tls and parts.scheme != "https":
         raise CallbackInvalid(reason="the setting require_tls demands https")
 
 

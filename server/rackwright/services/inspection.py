@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.errors import NodeLocked, NodeNotFound
+from rackwright.domain.errors import NodeNotFound
 from rackwright.domain.outcomes import WaitFor
 from rackwright.domain.states import ProvisionState
 from rackwright.engine.inspection import (
@@ -31,6 +31,7 @@ from rackwright.engine.inspection import (
 from rackwright.engine.inventory import Note, bmc_addresses, check, hardware_addresses
 from rackwright.engine.wake import wake
 from rackwright.services.agents import candidates, uuid_text
+from rackwright.services.context import Context, check_unlocked
 from rackwright.store import inventory as inventories
 from rackwright.store import node as nodes
 from rackwright.store import port as ports
@@ -48,14 +49,13 @@ _BETWEEN = (ProvisionState.INSPECT_WAIT, ProvisionState.INSPECTING)
 log = logging.getLogger(__name__)
 
 
-def continue_inspection(
-    body: Any, *, node_uuid: str | None = None, session: Session, options: InspectionOptions
-) -> Node:
+def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Context) -> Node:
     """Store and evaluate the report of an agent; return the node that it is about.
 
     Raises ReportInvalid for the wrong form, NodeNotFound when no single node waits for such a report, NodeLocked while
     a run has the node. A report that a hook refuses is accepted here: the step that waits for it fails with its text.
     """
+    session, options = context.session, InspectionOptions.of(context.settings)
     inventory, plugin_data, notes = check(body)
     node = _find(inventory, node_uuid, session)
     plugin_data.pop("logs", None)  # a whole archive, of use for nobody who reads the inventory
@@ -86,8 +86,7 @@ def _find(inventory: dict[str, Any], node_uuid: str | None, session: Session) ->
         log.warning("No single node waits for this report", extra={"addresses": addresses, "candidates": names})
         raise NodeNotFound(ident=f"with one of the addresses {', '.join(addresses)}, waiting for an inspection report,")
     node = nodes.get(waiting[0].uuid, session=session, lock=True)
-    if node.reservation:
-        raise NodeLocked(node=node.uuid, host=node.reservation)
+    check_unlocked(node)
     if node.provision_state != ProvisionState.INSPECT_WAIT:
         raise NodeNotFound(ident=node.uuid)
     return node

@@ -3,120 +3,27 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.fernet import Fernet
-from sqlalchemy import Engine
-from sqlmodel import select
 
 from rackwright.domain.errors import Invalid, MissingParameter, NodeLocked, NodeNotFound
 from rackwright.domain.states import ProvisionState
 from rackwright.engine.transitions import forget_agent
 from rackwright.services import agents
-from rackwright.services.agents import AgentOptions, Heartbeat
 from rackwright.settings import Settings
-from rackwright.store.migrations import migrate
-from rackwright.store.node import Node
-from rackwright.store.operation import Operation
-from rackwright.store.port import Port
-from rackwright.store.sealing import Sealer
-from rackwright.store.session import open_engine, reading, writing
-
-NODE = "11111111-1111-4111-8111-111111111111"
-OTHER = "22222222-2222-4222-8222-222222222222"
-MAC, OTHER_MAC, SHARED = "00:1b:21:00:00:01", "00:1b:21:00:00:02", "0a:ca:fe:f0:0d:04"
-URL = "https://192.0.2.20:9999"
-AT = datetime(2026, 3, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=1)))
-
-
-def certificate(name: str) -> str:
-    return (Path(__file__).parents[2] / "fixtures" / "certificates" / f"{name}.pem").read_text()
-
-
-class House:
-    """A database with nodes, and the services of agents on it."""
-
-    def __init__(self, database: Engine) -> None:
-        self.database = database
-        self.sealer = Sealer(Fernet.generate_key())
-        self.options = AgentOptions()
-
-    def add(self, uuid: str = NODE, *macs: str, state: str = "wait call-back", **fields: Any) -> None:
-        with writing(self.database) as session:
-            node = Node(uuid=uuid, driver="redfish", provision_state=state, **fields)
-            session.add(node)
-            session.flush()
-            assert node.id is not None
-            session.add_all(Port(node_id=node.id, address=mac) for mac in macs)
-            session.commit()
-
-    def change(self, uuid: str = NODE, **fields: Any) -> None:
-        with writing(self.database) as session:
-            node = self._node(uuid, session)
-            for name, value in fields.items():
-                setattr(node, name, value)
-            session.add(node)
-            session.commit()
-
-    def wait(self, waits_for: str = "agent", uuid: str = NODE, status: str = "waiting") -> None:
-        with writing(self.database) as session:
-            node = self._node(uuid, session)
-            assert node.id is not None
-            deadline = datetime.now(UTC) + timedelta(hours=1)
-            session.add(
-                Operation(node_id=node.id, phase="deploy", status=status, waits_for=waits_for, deadline_at=deadline)
-            )
-            session.commit()
-
-    @staticmethod
-    def _node(uuid: str, session: Any) -> Node:
-        return agents.nodes.get(uuid, session=session)
-
-    def node(self, uuid: str = NODE) -> Node:
-        with reading(self.database) as session:
-            return self._node(uuid, session)
-
-    def operation(self, uuid: str = NODE) -> Operation:
-        with reading(self.database) as session:
-            node = self._node(uuid, session)
-            return session.exec(select(Operation).where(Operation.node_id == node.id)).one()
-
-    def lookup(self, *addresses: str, uuid: str | None = None, minor: int = 62) -> agents.Found:
-        with writing(self.database) as session:
-            return agents.lookup(
-                addresses, uuid, minor=minor, session=session, sealer=self.sealer, options=self.options
-            )
-
-    def token(self, *addresses: str) -> str:
-        token = self.lookup(*(addresses or (MAC,))).config["agent_token"]
-        assert isinstance(token, str)
-        return token
-
-    def beat(self, token: str | None, uuid: str = NODE, **keys: Any) -> None:
-        body = {"callback_url": URL, "agent_version": "13.0.0", "agent_token": token, "at": AT} | keys
-        with writing(self.database) as session:
-            agents.heartbeat(uuid, Heartbeat(**body), session=session, sealer=self.sealer, options=self.options)
-
-
-@pytest.fixture(scope="module")
-def schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("schema") / "rackwright.sqlite"
-    database = open_engine(f"sqlite:///{file}")
-    migrate(database)
-    database.dispose()
-    return file
+from rackwright.store.session import writing
+from tests.unit.server.agent_house import AT, MAC, NODE, OTHER, OTHER_MAC, SHARED, URL, House, certificate
 
 
 @pytest.fixture
-def house(tmp_path: Path, schema: Path) -> Iterator[House]:
-    database = open_engine(f"sqlite:///{shutil.copy(schema, tmp_path)}")
-    yield House(database)
-    database.dispose()
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(tmp_path)
+    yield made
+    made.database.dispose()
 
 
 # ---- lookup
@@ -159,7 +66,7 @@ def test_addresses_of_two_nodes_are_ambiguous_and_the_log_names_both(
     house.add(OTHER, OTHER_MAC)
     with pytest.raises(NodeNotFound):
         house.lookup(MAC, OTHER_MAC)
-    assert caplog.records[-1].__dict__["candidates"] == [NODE, OTHER]
+    assert caplog.records[-1].__dict__["candidates"] == [f"{NODE} (wait call-back)", f"{OTHER} (wait call-back)"]
 
 
 def test_of_two_nodes_the_one_that_expects_an_agent_is_found(house: House) -> None:
@@ -188,13 +95,13 @@ def test_only_states_that_expect_an_agent_can_be_looked_up(house: House, state: 
             house.lookup(MAC)
         with pytest.raises(NodeNotFound):
             house.lookup(uuid=NODE)
-        house.options = AgentOptions(restrict_lookup=False)
+        house.settings = Settings(restrict_lookup=False)
         assert house.lookup(MAC).node.uuid == NODE
 
 
 def test_the_config_has_every_key_of_the_contract(house: House) -> None:
     house.add(NODE, MAC, management_interface="redfish")
-    house.options = AgentOptions(ramdisk_heartbeat_timeout=30, allow_md5_checksum=False, tls_minimum_version="1.2")
+    house.settings = Settings(ramdisk_heartbeat_timeout=30, allow_md5_checksum=False, tls_minimum_version="1.2")
     config = house.lookup(MAC).config
     assert sorted(config) == [
         "agent_containers",
@@ -401,7 +308,7 @@ def test_a_node_without_token_accepts_no_heartbeat(house: House) -> None:
 
 def test_plain_http_is_accepted_where_the_operator_said_so(house: House) -> None:
     house.add(NODE, MAC)
-    house.options = AgentOptions(require_tls=False)
+    house.settings = Settings(require_tls=False)
     house.beat(house.token(), callback_url="http://[2001:db8::5]:9999")
     assert house.node().driver_internal_info["agent_url"] == "http://[2001:db8::5]:9999"
 
@@ -444,7 +351,3 @@ def test_agent_commands_without_token(house: House, caplog: pytest.LogCaptureFix
     assert token not in told
     assert "planted-secret" not in told
     assert token not in str(house.node().driver_internal_info)
-
-
-def test_the_options_have_the_names_and_defaults_of_the_settings() -> None:
-    assert AgentOptions.of(Settings()) == AgentOptions()
