@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import RowMapping
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import ConductorNotFound
@@ -45,7 +44,7 @@ def get(hostname: str, *, session: Session) -> Conductor:
     return found
 
 
-def listed(columns: Sequence[str], *, session: Session, page: Page) -> Sequence[RowMapping]:
+def listed(columns: Sequence[str], *, session: Session, page: Page) -> list[dict[str, Any]]:
     """Return one page of rows with the named columns only."""
     chosen: list[Any] = [col(getattr(Conductor, name)) for name in columns]
     return _SOURCE.rows(chosen, [], session=session, page=page)

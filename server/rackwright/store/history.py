@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, delete
+from sqlalchemy import delete
 from sqlmodel import Session, SQLModel, col, select
 
 from rackwright.domain.errors import HistoryNotFound
@@ -39,10 +39,16 @@ class NodeHistory(SQLModel, table=True):
 _SOURCE = Source(NodeHistory, HistoryNotFound)
 
 
-def listed(columns: Sequence[str], *, session: Session, node_id: int, page: Page) -> Sequence[RowMapping]:
+def listed(columns: Sequence[str], *, session: Session, node_id: int, page: Page) -> list[dict[str, Any]]:
     """Return one page of a node's history with the named columns only."""
     chosen: list[Any] = [col(getattr(NodeHistory, name)) for name in columns]
     return _SOURCE.rows(chosen, [col(NodeHistory.node_id) == node_id], session=session, page=page)
+
+
+def get(uuid: str, *, node_id: int, session: Session) -> NodeHistory | None:
+    """Return one entry of a node's history."""
+    wanted = select(NodeHistory).where(col(NodeHistory.uuid) == uuid, col(NodeHistory.node_id) == node_id)
+    return session.exec(wanted).first()
 
 
 def add(entry: NodeHistory, *, session: Session) -> None:

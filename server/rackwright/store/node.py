@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, false, func, or_, true, update
+from sqlalchemy import ColumnElement, false, func, or_, true, update
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import NodeLocked, NodeNotFound
@@ -173,11 +173,19 @@ def find(*, session: Session, **filters: Any) -> Sequence[Node]:
     return session.exec(select(Node).where(*conditions).order_by(col(Node.id))).all()
 
 
-def listed(columns: Sequence[str], *, session: Session, filters: Mapping[str, Any], page: Page) -> Sequence[RowMapping]:
+def listed(columns: Sequence[str], *, session: Session, filters: Mapping[str, Any], page: Page) -> list[dict[str, Any]]:
     """Return one page of rows with the named columns only; raise NodeNotFound when the marker is unknown."""
     conditions = [FILTERS[name](value) for name, value in filters.items()]
     chosen = [col(getattr(Node, name)) for name in columns]
     return _SOURCE.rows(chosen, conditions, session=session, page=page)
+
+
+def taken(field: str, value: str, *, session: Session, besides: int | None = None) -> bool:
+    """Return whether a node other than ``besides`` (its primary key) has this value in a field."""
+    others = select(Node.id).where(col(getattr(Node, field)) == value)
+    if besides is not None:
+        others = others.where(col(Node.id) != besides)
+    return session.exec(others).first() is not None
 
 
 def reserve(node: Node, by: str, *, session: Session) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, RowMapping, and_, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlmodel import Session, SQLModel, col
 
 from rackwright.domain.errors import NotFound
@@ -40,7 +40,7 @@ class Source:
 
     def rows(
         self, columns: Sequence[Any], conditions: Sequence[ColumnElement[bool]], *, session: Session, page: Page
-    ) -> Sequence[RowMapping]:
+    ) -> list[dict[str, Any]]:
         """Return the rows of one page; raise the source's error when no row carries the marker."""
         key, identity = self.column(page.sort_key), self.column("id")
         statement = select(*columns).select_from(self.table).where(*conditions)
@@ -51,7 +51,9 @@ class Source:
         order = [key.is_not(None), key, identity]  # rows without a value come first, in every database
         if page.sort_dir == "desc":
             order = [part.desc() for part in order]
-        return session.connection().execute(statement.order_by(*order).limit(page.limit)).mappings().all()
+        found = session.connection().execute(statement.order_by(*order).limit(page.limit))
+        names = list(found.keys())
+        return [dict(zip(names, row, strict=True)) for row in found]
 
     def _after(self, page: Page, *, session: Session) -> ColumnElement[bool]:
         key, identity = self.column(page.sort_key), self.column("id")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func
+from sqlalchemy import ColumnElement, func
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import PortNotFound
@@ -78,12 +78,20 @@ def find(*, session: Session, **filters: Any) -> Sequence[Port]:
     return session.exec(select(Port).join(Node).where(*conditions).order_by(col(Port.id))).all()
 
 
+def taken(field: str, value: str, *, session: Session, besides: int | None = None) -> bool:
+    """Return whether a port other than ``besides`` (its primary key) has this value in a field."""
+    others = select(Port.id).where(col(getattr(Port, field)) == value)
+    if besides is not None:
+        others = others.where(col(Port.id) != besides)
+    return session.exec(others).first() is not None
+
+
 def of_node(node_id: int, *, session: Session) -> Sequence[Port]:
     """Return the ports of a node, in order of their creation."""
     return find(session=session, node_id=node_id)
 
 
-def listed(columns: Sequence[str], *, session: Session, filters: Mapping[str, Any], page: Page) -> Sequence[RowMapping]:
+def listed(columns: Sequence[str], *, session: Session, filters: Mapping[str, Any], page: Page) -> list[dict[str, Any]]:
     """Return one page of rows with the named columns only; ``node_uuid`` is one of them, taken from the node."""
     conditions = [FILTERS[name](value) for name, value in filters.items()]
     chosen = [

@@ -10,7 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
+
+DatabaseUnavailable = OperationalError
+"""What a query raises when the database does not answer, or SQLite is held by another writer for too long."""
 
 _BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
 _PRAGMAS = (

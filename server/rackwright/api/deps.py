@@ -1,0 +1,170 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What every endpoint gets: the call, with its version, arguments, body, session and the parts of the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pydantic_core
+from fastapi import Depends, Request, Response
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from rackwright.api.errors import BadIdent
+from rackwright.api.fields import Site
+from rackwright.api.gate import BODY_KEY
+from rackwright.api.kinds import IDENT, Kind
+from rackwright.api.versions import minor
+from rackwright.catalog.offer import Catalog
+from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVersion
+from rackwright.services.context import Context
+from rackwright.store.sealing import Sealer
+from rackwright.store.session import session_of
+
+if TYPE_CHECKING:
+    from rackwright.settings import Settings
+
+_READING = ("GET", "HEAD", "OPTIONS")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of the daemon that answer requests; made once by ``app.create_app``."""
+
+    settings: Settings
+    engine: Engine
+    catalog: Catalog
+    sealer: Sealer
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One argument of a query or of an argument-style body."""
+
+    kind: Kind
+    since: int = 1
+    required: bool = False
+    newer_is_wrong: bool = False
+    """Versions before ``since`` get 400 instead of 406."""
+
+
+Args = Mapping[str, Arg]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, ready to be answered."""
+
+    request: Request
+    parts: Parts
+    session: Session
+    minor: int
+    user: str | None
+
+    @cached_property
+    def context(self) -> Context:
+        """Return what services need."""
+        parts = self.parts
+        return Context(
+            session=self.session,
+            engine=parts.engine,
+            settings=parts.settings,
+            catalog=parts.catalog,
+            sealer=parts.sealer,
+            minor=self.minor,
+            user=self.user,
+        )
+
+    @cached_property
+    def url(self) -> str:
+        """Return the public URL of the service, without a slash at its end."""
+        return self.parts.settings.public_endpoint or str(self.request.base_url).rstrip("/")
+
+    @cached_property
+    def site(self) -> Site:
+        """Return what fields need to show themselves."""
+        return Site(minor=self.minor, url=self.url, mask=self.parts.sealer.mask)
+
+    def json(self) -> Any:
+        """Return the parsed body, None when there is none; raise Invalid when it is no JSON."""
+        body = self.request.scope.get(BODY_KEY, b"")
+        if not body or "json" not in self.request.headers.get("content-type", "json").lower():
+            return None
+        try:
+            return pydantic_core.from_json(body, allow_inf_nan=False)
+        except ValueError as error:
+            raise Invalid(f"The body is not valid JSON: {error}.") from error
+
+    def query(self, args: Args) -> dict[str, Any]:
+        """Return the arguments of the query; raise Invalid, MissingParameter or NotAcceptableVersion."""
+        given: dict[str, Any] = {}
+        for name, value in self.request.query_params.multi_items():
+            repeated = name in given and name in args and args[name].kind.repeated
+            given[name] = f"{given[name]},{value}" if repeated else value
+        return self._read(given, args)
+
+    def arguments(self, args: Args) -> dict[str, Any]:
+        """Return the arguments of an argument-style body; raise as ``query`` does. Null counts as not given."""
+        body = self.json()
+        if body is not None and not isinstance(body, dict):
+            raise Invalid("The body must be a JSON object with the arguments.")
+        return self._read(body or {}, args)
+
+    def _read(self, given: Mapping[str, Any], args: Args) -> dict[str, Any]:
+        if unknown := [name for name in given if name not in args]:
+            known = ", ".join(sorted(args)) or "none"
+            raise Invalid(f"Unexpected arguments: {', '.join(unknown)}; known arguments: {known}.")
+        for name, arg in args.items():
+            if arg.required and given.get(name) is None:
+                raise MissingParameter(f"Missing mandatory parameter: {name}.")
+            if name in given and self.minor < arg.since:
+                error = NotAcceptableVersion(what=f"Argument {name}", since=arg.since, minor=self.minor)
+                raise Invalid(error.message) if arg.newer_is_wrong else error
+        return {name: args[name].kind.read(value, name) for name, value in given.items()}
+
+
+def parts_of(request: Request) -> Parts:
+    """Return the parts of the daemon."""
+    found: Parts = request.app.state.parts
+    return found
+
+
+async def user_of(_: Request) -> str | None:
+    """Return the name of the user who asks; None as long as nobody has to prove who they are."""
+    return None
+
+
+async def call(
+    request: Request,
+    parts: Annotated[Parts, Depends(parts_of)],
+    user: Annotated[str | None, Depends(user_of)],
+) -> AsyncIterator[Call]:
+    """Return the call; its session writes unless the method only reads, and is closed after the answer."""
+    session = session_of(parts.engine, write=request.method not in _READING)
+    try:
+        yield Call(request=request, parts=parts, session=session, minor=minor(request), user=user)
+    finally:
+        session.close()
+
+
+CallDep = Annotated[Call, Depends(call)]
+
+
+def reply(content: Any = None, status: int = 200, *, location: str | None = None) -> Response:
+    """Return an answer in JSON; without content it has neither a body nor a type."""
+    headers = {} if location is None else {"Location": location}
+    if content is None:
+        return Response(status_code=status, headers=headers)
+    return Response(pydantic_core.to_json(content), status, headers, media_type="application/json")
+
+
+def checked_ident(ident: str) -> str:
+    """Return a UUID (in its normal spelling) or a name from a path; raise BadIdent."""
+    try:
+        return str(IDENT.read(ident, "ident"))
+    except Invalid as error:
+        raise BadIdent(ident=ident) from error

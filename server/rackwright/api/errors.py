@@ -1,0 +1,111 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The one table from a domain error to a status, and Ironic's two forms of fault bodies (contract: error_body)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+
+from rackwright.api.versions import MethodOfNewerVersion
+from rackwright.domain import errors
+from rackwright.store.session import DatabaseUnavailable
+
+_log = logging.getLogger(__name__)
+
+
+class BadIdent(errors.Invalid):
+    """{ident} is neither a UUID nor a name; names consist of letters, digits and . _ ~ - (255 at most)."""
+
+
+STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (MethodOfNewerVersion, 405),
+    (errors.Invalid, 400),
+    (errors.Unauthenticated, 401),
+    (errors.Forbidden, 403),
+    (errors.NotFound, 404),
+    (errors.NotAcceptableVersion, 406),
+    (errors.Conflict, 409),
+    (errors.Unavailable, 503),
+    (errors.RackwrightError, 500),
+    (DatabaseUnavailable, 503),
+)
+"""The status of each family of errors; the first family that fits counts."""
+
+_HIDDEN = {
+    500: "The server failed to answer this request; its log tells why under the request id.",
+    503: "The database does not answer; try again later.",
+}
+NO_VERSION_HEADERS = "rackwright.routing"
+"""Set in the scope of answers that carry no version headers: 404 and 405 of the routing."""
+
+
+def status_of(error: Exception) -> int:
+    """Return the status for an error, 500 for one that nobody raised on purpose."""
+    return next((status for family, status in STATUS if isinstance(error, family)), 500)
+
+
+def fault(status: int, text: str) -> Response:
+    """Return an answer with Ironic's fault body; ``error_message`` is a string that holds JSON."""
+    code = "Client" if status < 500 else "Server"
+    return _wrapped(status, {"faultcode": code, "faultstring": text, "debuginfo": None})
+
+
+def refusal(status: int, description: str = "") -> Response:
+    """Return an answer in the form of errors that arise before a resource is reached."""
+    return _wrapped(status, {"code": status, "title": HTTPStatus(status).phrase, "description": description})
+
+
+def unwrapped(status: int, text: str) -> Response:
+    """Return an answer in the form of bodies that are refused unread."""
+    return _json(status, {"faultcode": "Client", "faultstring": text})
+
+
+def _wrapped(status: int, content: dict[str, object]) -> Response:
+    return _json(status, {"error_message": json.dumps(content)})
+
+
+def _json(status: int, content: dict[str, object]) -> Response:
+    return Response(json.dumps(content), status, media_type="application/json")
+
+
+def answer(error: Exception) -> Response:
+    """Return the answer to a request that ended with this error."""
+    status = status_of(error)
+    text = error.message if isinstance(error, errors.RackwrightError) else _HIDDEN[status]
+    return fault(status, text)
+
+
+async def _on_bad_ident(_request: Request, error: Exception) -> Response:
+    return refusal(400, str(error))
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    reply = answer(error)
+    if reply.status_code >= 500:
+        _log.error("The request failed.", extra={"action": f"{request.method} {request.url.path}"}, exc_info=error)
+    return reply
+
+
+async def _on_routing_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, HTTPException):
+        return answer(error)
+    if error.status_code == 405 and request.method == "OPTIONS":
+        reply = Response()
+    else:
+        reply = refusal(error.status_code)
+        request.scope[NO_VERSION_HEADERS] = True
+    reply.headers.update(error.headers or {})
+    return reply
+
+
+def install(app: FastAPI) -> None:
+    """Make the app answer every error in Ironic's form."""
+    for family in {family for family, _ in STATUS}:
+        app.add_exception_handler(family, _on_error)
+    app.add_exception_handler(BadIdent, _on_bad_ident)
+    app.add_exception_handler(HTTPException, _on_routing_error)

@@ -1,0 +1,89 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""JSON patches (RFC 6902) of resources, under the rules of their field tables (contract: api.yaml, patch)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import jsonpatch
+
+from rackwright.api.fields import Field, Resource, Row
+from rackwright.domain.errors import Invalid, InvalidPatch
+from rackwright.store.sealing import holds_seal
+
+_CHANGING = ("add", "replace", "remove", "move", "copy")
+_WITH_VALUE = ("add", "replace", "test")
+_WITH_SOURCE = ("move", "copy")
+
+
+def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[str, Any]:
+    """Return the fields that a patch changes with their new values; all of it fits, or an error is raised.
+
+    Raise Invalid, InvalidPatch or NotAcceptableVersion.
+    """
+    if not isinstance(operations, list):
+        raise Invalid("A patch is a JSON list of objects with op and path.")
+    before = {each.name: row[each.name] for each in resource.visible(minor) if each.compute is None}
+    after = copy.deepcopy(before)
+    for operation in operations:
+        after = _applied(resource, after, operation, minor)
+    touched = {name for name, value in after.items() if value != before[name]}
+    return {name: resource.by_name[name].read(after[name], minor) for name in after if name in touched}
+
+
+def _applied(resource: Resource, document: dict[str, Any], operation: Any, minor: int) -> dict[str, Any]:
+    field = _checked(resource, operation, minor)
+    path = operation["path"]
+    if operation["op"] == "remove" and path == f"/{field.name}":
+        if field.required:
+            raise InvalidPatch(path=path, reason="the field is mandatory")
+        operation = {"op": "replace", "path": path, "value": copy.deepcopy(field.default)}
+    try:
+        patched: dict[str, Any] = jsonpatch.apply_patch(document, [operation], in_place=True)
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
+        raise InvalidPatch(path=path, reason=str(error)) from error
+    return patched
+
+
+def _checked(resource: Resource, operation: Any, minor: int) -> Field:
+    """Return the field that an operation is about, after every rule that does not need the document."""
+    if not isinstance(operation, dict) or not isinstance(operation.get("path"), str):
+        raise Invalid("Each item of a patch is an object with op and path.")
+    op, path = operation.get("op"), operation["path"]
+    if op not in (*_CHANGING, "test"):
+        raise InvalidPatch(path=path, reason=f"the op {op!r} is none of {', '.join(_CHANGING)}, test")
+    if op in _WITH_VALUE and "value" not in operation:
+        raise InvalidPatch(path=path, reason=f"{op} needs a value")
+    if holds_seal(operation.get("value")):
+        raise InvalidPatch(path=path, reason="the key $sealed is reserved")
+    field = _field(resource, path, minor)
+    if op in _CHANGING and not field.patch:
+        raise InvalidPatch(path=path, reason="the field cannot be changed this way")
+    if op in _WITH_SOURCE:
+        _check_source(resource, operation, minor)
+    return field
+
+
+def _check_source(resource: Resource, operation: dict[str, Any], minor: int) -> None:
+    """Check where a move or copy takes its value from; secrets stay within their field."""
+    path, source = operation["path"], operation.get("from")
+    if not isinstance(source, str):
+        raise InvalidPatch(path=path, reason=f"{operation['op']} needs a from")
+    field = _field(resource, source, minor)
+    if operation["op"] == "move" and (not field.patch or source == f"/{field.name}"):
+        raise InvalidPatch(path=source, reason="the field cannot be moved")
+    if field.secret and field is not _field(resource, path, minor):
+        raise InvalidPatch(path=source, reason="it may hold secrets, which cannot be copied to another field")
+
+
+def _field(resource: Resource, path: str, minor: int) -> Field:
+    if not path.startswith("/") or len(path) < 2:
+        raise InvalidPatch(path=path or "''", reason="a path starts with / and the name of a field")
+    name = path.split("/", 2)[1].replace("~1", "/").replace("~0", "~")
+    found = resource.by_name.get(name)
+    if found is None or found.compute is not None:
+        raise InvalidPatch(path=path, reason=f"a {resource.name} has no field {name}")
+    found.demand(minor)
+    return found

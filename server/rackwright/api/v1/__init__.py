@@ -1,0 +1,10 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The resources of version 1 of the API, one router per file."""
+
+from rackwright.api.v1 import conductors, drivers, history, management, nodes, ports, root, states, traits, vifs
+
+ROUTERS = tuple(
+    module.router for module in (root, nodes, states, management, traits, history, vifs, ports, drivers, conductors)
+)
+"""The router of each file, in the order in which paths are looked up."""

@@ -1,0 +1,81 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Microversions: which one a request asks for, and what is not there yet for it (contract: api.yaml, versioning).
+
+Versions are given as their minor number: 41 means 1.41.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from fastapi import Depends, Request
+from fastapi.params import Depends as DependsType
+
+from rackwright.domain.errors import Invalid, NotAcceptableVersion, NotFound
+
+MINIMUM, MAXIMUM = 1, 115
+DEFAULT = MINIMUM
+HEADER = "X-OpenStack-Ironic-API-Version"
+RANGE_HEADERS = {
+    "X-OpenStack-Ironic-API-Minimum-Version": f"1.{MINIMUM}",
+    "X-OpenStack-Ironic-API-Maximum-Version": f"1.{MAXIMUM}",
+}
+_SERVICE_HEADER = "OpenStack-API-Version"
+_SERVICE = re.compile(r"(?:^|,)\s*baremetal\s+([^\s,]+)", re.IGNORECASE)
+_VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
+_STATE_KEY = "rackwright.minor"
+
+
+class VersionOutOfRange(NotAcceptableVersion):
+    """Version {asked} of the API is not offered; ask for one between 1.1 and 1.115, or for latest."""
+
+
+class NewerEndpoint(NotFound):
+    """This resource needs API version 1.{since} or later, the request asks for 1.{minor}."""
+
+
+class MethodOfNewerVersion(Invalid):
+    """This method needs API version 1.{since} or later, the request asks for 1.{minor}."""
+
+
+def minor_of(headers: Mapping[str, str]) -> int:
+    """Return the minor version that the headers ask for, 1 without one; raise VersionOutOfRange."""
+    service = _SERVICE.search(headers.get(_SERVICE_HEADER, ""))
+    asked = service.group(1) if service else headers.get(HEADER, f"1.{DEFAULT}").strip()
+    if asked.lower() == "latest":
+        return MAXIMUM
+    found = _VERSION.fullmatch(asked)
+    if found is None or int(found[1]) != 1 or not MINIMUM <= int(found[2]) <= MAXIMUM:
+        raise VersionOutOfRange(asked=asked)
+    return int(found[2])
+
+
+def remember(scope: MutableMapping[str, Any], minor: int) -> None:
+    """Keep the version of a request for those who answer it."""
+    scope[_STATE_KEY] = minor
+
+
+def minor(request: Request) -> int:
+    """Return the version that the request asks for; a dependency."""
+    return int(request.scope.get(_STATE_KEY, DEFAULT))
+
+
+_REFUSALS: Mapping[int, Callable[..., Exception]] = {
+    404: NewerEndpoint,
+    405: MethodOfNewerVersion,
+    406: lambda **facts: NotAcceptableVersion(what="this resource", **facts),
+}
+
+
+def since(first: int, *, refusal: int = 404) -> DependsType:
+    """Return the dependency that hides an endpoint from older versions, with status 404, 405 or 406."""
+
+    async def gate(request: Request) -> None:
+        if minor(request) < first:
+            raise _REFUSALS[refusal](since=first, minor=minor(request))
+
+    gated: Callable[[Request], Awaitable[None]] = gate
+    return Depends(gated)  # type: ignore[no-any-return]  # fastapi annotates it as Any

@@ -1,0 +1,61 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The API process: wires the parts of the daemon into one ASGI application."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from rackwright import __version__, catalog
+from rackwright.api import errors
+from rackwright.api.deps import Parts
+from rackwright.api.gate import Gate, Limits
+from rackwright.api.v1 import ROUTERS
+from rackwright.catalog import Catalog
+from rackwright.settings import Settings, SettingsInvalid
+from rackwright.store.migrations import migrate
+from rackwright.store.sealing import Sealer, read_key
+from rackwright.store.session import open_engine
+
+
+def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
+    """Return the application for these settings; ``offer`` replaces what the installed collections offer.
+
+    The database is brought up to date first. Raise SettingsInvalid or CatalogInvalid.
+    """
+    if settings.auth_strategy != "noauth":
+        raise SettingsInvalid(reason=f"auth_strategy {settings.auth_strategy} is not offered yet; use noauth")
+    settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    engine = open_engine(settings.database)
+    migrate(engine)
+    app = FastAPI(
+        title="Rackwright",
+        version=__version__,
+        description="Ironic's v1 API. The header X-OpenStack-Ironic-API-Version chooses the version, 1.1 by default.",
+        redirect_slashes=False,
+        redoc_url=None,
+    )
+    app.state.parts = Parts(settings, engine, offer or _offer(settings), Sealer(read_key(settings.secret_key_file)))
+    app.add_middleware(Gate, limits=_limits(settings))
+    errors.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))
+    return app
+
+
+def _offer(settings: Settings) -> Catalog:
+    return catalog.load(
+        enabled=settings.enabled_hardware_types,
+        root=settings.collection_root,
+        step_collections=settings.step_collections,
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        plain=settings.max_json_body_size,
+        provision=settings.max_json_body_size_provision,
+        inspection=settings.max_json_body_size_inspection,
+    )

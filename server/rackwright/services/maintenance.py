@@ -1,0 +1,19 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The maintenance flag of nodes (contract: state-machine.yaml, maintenance)."""
+
+from __future__ import annotations
+
+from rackwright.services import nodes
+from rackwright.services.context import Context, check_unlocked
+
+
+def change(ident: str, wanted: bool, reason: str | None = None, *, context: Context) -> None:
+    """Set or clear the flag; clearing also clears reason and fault. Raise NodeNotFound or NodeLocked."""
+    node = nodes.get(ident, context=context, lock=True)
+    check_unlocked(node)
+    node.maintenance, node.maintenance_reason = wanted, reason
+    if not wanted:
+        node.fault = None
+    context.session.add(node)
+    context.session.commit()

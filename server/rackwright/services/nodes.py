@@ -1,0 +1,131 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes: list, create, change and remove them (contract: node-fields.md, api.yaml)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected, WrongState
+from rackwright.domain.states import DeleteAllowed, ProvisionState
+from rackwright.engine import plan
+from rackwright.services import conductors, node_rules
+from rackwright.services.context import Context, check_unlocked, no_duplicate
+from rackwright.services.node_rules import Change
+from rackwright.store import node as nodes
+from rackwright.store.node import Node
+from rackwright.store.paging import Page
+
+Row = dict[str, Any]
+
+_NAMES_SINCE = 5
+_ENROLL_SINCE = 11
+_FOR_HOST = ("uuid", "driver", "conductor_group")
+
+
+def get(ident: str, *, context: Context, lock: bool = False) -> Node:
+    """Return the node with this UUID or (from 1.5) name; raise NodeNotFound."""
+    found = nodes.get(ident, session=context.session, lock=lock)
+    if context.minor < _NAMES_SINCE and found.name == ident:
+        raise NodeNotFound(ident=ident)
+    return found
+
+
+def row(node: Node, *, context: Context) -> Row:
+    """Return all columns of a node, and its conductor."""
+    found = node.model_dump()
+    _add_hosts([found], context)
+    return found
+
+
+def listed(columns: Sequence[str], *, context: Context, filters: Mapping[str, Any], page: Page) -> list[Row]:
+    """Return one page of nodes with the named columns; ``conductor`` may be one of them and one of the filters.
+
+    A node's conductor is computed, so its filter looks at the page only. Raise NodeNotFound for an unknown marker.
+    """
+    host = filters.get("conductor")
+    stored = {name: value for name, value in filters.items() if name != "conductor"}
+    with_host = "conductor" in columns or host is not None
+    wanted = [name for name in columns if name != "conductor"]
+    if with_host:
+        wanted += [name for name in _FOR_HOST if name not in wanted]
+    rows = nodes.listed(wanted, session=context.session, filters=stored, page=page)
+    if with_host:
+        _add_hosts(rows, context)
+    return rows if host is None else [each for each in rows if each["conductor"] == host]
+
+
+def children(uuid: str, *, context: Context) -> list[str]:
+    """Return the UUIDs of the nodes whose parent is this node."""
+    page = Page()
+    return [
+        each["uuid"]
+        for each in nodes.listed(["uuid"], session=context.session, filters={"parent_node": uuid}, page=page)
+    ]
+
+
+def _add_hosts(rows: Sequence[Row], context: Context) -> None:
+    running = conductors.alive(context=context)
+    for each in rows:
+        each["conductor"] = conductors.host_of(*(each[name] for name in _FOR_HOST), running=running)
+
+
+def create(values: Mapping[str, Any], *, context: Context) -> Node:
+    """Create a node and return it.
+
+    Raise Invalid or a child of it for values that cannot be, Duplicate for a UUID, name or instance that is taken.
+    """
+    settings = context.settings
+    node = Node(driver=values["driver"], provision_state=_first_state(context.minor).value)
+    node.resource_class = settings.default_resource_class
+    changes = Change(node, {name: value for name, value in values.items() if name != "uuid"}, context, new=True)
+    if values.get("uuid"):
+        node.uuid = values["uuid"]
+    node_rules.check(changes)
+    _store(node, changes)
+    return node
+
+
+def _first_state(minor: int) -> ProvisionState:
+    return ProvisionState.ENROLL if minor >= _ENROLL_SINCE else ProvisionState.AVAILABLE
+
+
+def update(node: Node, values: Mapping[str, Any], *, context: Context, reset_interfaces: bool = False) -> None:
+    """Change fields of a node, all or none of them; raise Invalid, Conflict or children of them."""
+    changes = Change(node, dict(values), context, reset_interfaces=reset_interfaces)
+    node_rules.check(changes)
+    _store(node, changes)
+
+
+def _store(node: Node, changes: Change) -> None:
+    context = changes.context
+    for name, value in changes.values.items():
+        sealed = name in nodes.SEALED_FIELDS
+        setattr(node, name, context.sealer.seal(value) if sealed else value)
+    ident = ", ".join(str(each) for each in (node.name, node.instance_uuid, node.uuid) if each)
+    context.session.add(node)
+    with no_duplicate("A node with one of these names or UUIDs:", ident):
+        context.session.commit()
+
+
+def delete(ident: str, *, context: Context) -> None:
+    """Remove a node and all that belongs to it; raise NodeNotFound, NodeProtected, NodeAssociated or WrongState."""
+    node = get(ident, context=context, lock=True)
+    if node.protected:
+        raise NodeProtected(attempted="Deleting", node=node.uuid)
+    if node.instance_uuid and not node.maintenance:
+        raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
+    if not node.maintenance and not _deletable(node, context):
+        raise WrongState(attempted="Deleting", node=node.uuid, state=node.provision_state)
+    check_unlocked(node)
+    plan.cancel_operations(session=context.session, node=node)
+    context.session.delete(node)
+    context.session.commit()
+
+
+def _deletable(node: Node, context: Context) -> bool:
+    allowed = ProvisionState(node.provision_state).traits.delete_allowed
+    if allowed is DeleteAllowed.CONFIG:
+        return context.settings.allow_deleting_available_nodes
+    return allowed is DeleteAllowed.YES
