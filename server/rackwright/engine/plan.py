@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Required, TypedDict, Unpack
 
 from pydantic import JsonValue
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session
 
 from rackwright.catalog import Catalog
 from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, TooManyOperations
@@ -24,6 +24,7 @@ from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
 from rackwright.store import operation as operations
+from rackwright.store import work
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
@@ -237,8 +238,7 @@ def _check_limit(phase: Phase, verb: str, *, session: Session, settings: Setting
         states, limit = _CLEANING, settings.max_concurrent_clean
     else:
         return
-    busy = select(func.count()).select_from(Node).where(col(Node.provision_state).in_([each.value for each in states]))
-    if session.exec(busy).one() >= limit:
+    if work.count_in(states, session=session) >= limit:
         raise TooManyOperations(attempted=f"Verb {verb}", limit=limit)
 
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.errors import Invalid, NodeNotFound
 from rackwright.domain.outcomes import Behind, Done, Failed, Learned, Report, Settled, Started, Waiting, parse
 from rackwright.domain.states import PowerState
 from rackwright.domain.verbs import Phase
@@ -23,8 +21,7 @@ from rackwright.engine import operations
 from rackwright.engine.live import LiveRun
 from rackwright.engine.world import World
 from rackwright.runner.base import RunResult, RunStatus
-from rackwright.store import node as nodes
-from rackwright.store import operation as rows
+from rackwright.store import work
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 from rackwright.store.session import writing
@@ -86,12 +83,8 @@ class Progress:
         self._world = world
 
     def line(self, run: LiveRun, data: Mapping[str, Any]) -> None:
-        """Store one line of a run; one that cannot be read, or no longer counts, is logged and dropped."""
-        try:
-            report = parse(data)
-        except Invalid as error:
-            logger.warning("A line of a run cannot be read", extra={"run": run.run_id, "cause": str(error)})
-            return
+        """Store one line of a run; one that no longer counts is dropped. Raises Invalid when it cannot be read."""
+        report = parse(data)
         uuid = run.operations.get(report.node)
         if uuid is None or run.step(report.step) is None:
             logger.warning("A line of a run names a node or step that is not in it", extra={"run": run.run_id})
@@ -151,9 +144,7 @@ class Progress:
 
 def _held(uuid: str, run: LiveRun, session: Session) -> tuple[Operation, Node] | None:
     """Return an operation with its node while the run holds it; None when it is gone, over or in other hands."""
-    operation = rows.get(uuid, session=session)
-    if operation is None or operation.run_id != run.run_id or operation.status != OperationStatus.RUNNING:
+    found = work.locked(uuid, session=session)
+    if found is None or found[0].run_id != run.run_id or found[0].status != OperationStatus.RUNNING:
         return None
-    with suppress(NodeNotFound):
-        return operation, nodes.by_id(operation.node_id, session=session)
-    return None
+    return found

@@ -25,7 +25,6 @@ class Ready:
     """One operation that can go on."""
 
     operation: str
-    node: str
     phase: Phase
     leg: Steps
     position: int

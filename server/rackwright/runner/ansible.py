@@ -110,6 +110,7 @@ class _Events:
         self._failures: dict[str, str] = {}
         self._stats: Mapping[str, Any] | None = None
         self._last: list[str] = []
+        self._broken = ""
 
     def cancelled(self) -> bool:
         """Tell ansible-runner whether to end the run."""
@@ -119,8 +120,9 @@ class _Events:
         """Take one event; False keeps ansible-runner from writing it to a file."""
         try:
             self._take(event)
-        except Exception:  # an error of ours must not leave ansible-playbook without a reader
+        except Exception as error:  # an error of ours must not leave ansible-playbook without a reader
             logger.exception("An event of a run could not be dealt with")
+            self._broken = f"what it told could not be stored: {type(error).__name__}: {error}"
         return False
 
     def _take(self, event: Mapping[str, Any]) -> None:
@@ -146,6 +148,8 @@ class _Events:
         """Return what the end of the run means."""
         if ended.canceled:
             return RunResult(RunStatus.CANCELLED)
+        if self._broken:
+            return RunResult(RunStatus.DIED, cause=self._broken)
         failed = self._failed_hosts()
         if ended.rc == 0 or (self._stats is not None and failed and not batched and not ended.timed_out):
             return RunResult(RunStatus.FINISHED, failed=failed)

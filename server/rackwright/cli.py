@@ -1,0 +1,299 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``rackwright``: the whole daemon (serve), one of its processes (api, conductor), or its database (db).
+
+``serve`` is a small supervisor. It imports neither the API nor the engine: each process loads only what it needs, which
+is why the imports of the subcommands stand in their functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rackwright import __version__, logs
+from rackwright.domain.errors import RackwrightError
+from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
+
+EX_CONFIG = 78
+"""Exit status of a process that cannot work as it is set up; starting it again would not help."""
+
+_PR_SET_PDEATHSIG = 1
+_CALM = 60.0  # seconds that a process must live for its next death to count as the first
+_LONGEST_REST = 30.0
+_FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
+_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
+
+
+class CannotStart(RackwrightError):
+    """Rackwright cannot start: {reason}."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        settings = load(options.config, host_ip=options.host, port=options.port, state_dir=options.state_dir)
+        logs.set_up(settings.log_level)
+        _follow(options.parent)
+        return int(options.run(settings, options))
+    except RackwrightError as error:
+        print(f"rackwright: {error}", file=sys.stderr)
+        return EX_CONFIG
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
+    common.add_argument("--state-dir", type=Path, metavar="DIR", help="folder of everything that the daemon keeps")
+    common.add_argument("--host", metavar="ADDRESS", help="address that the API listens on")
+    common.add_argument("--port", type=int, help="TCP port that the API listens on")
+    common.add_argument("--parent", type=int, help=argparse.SUPPRESS)
+    common.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(prog="rackwright", description="Provision bare metal with playbooks.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, run, text in (
+        ("serve", serve, "run the daemon: one API process and one conductor"),
+        ("api", api, "run an API process alone"),
+        ("conductor", conductor, "run a conductor alone"),
+    ):
+        commands.add_parser(name, parents=[common], help=text, description=text).set_defaults(run=run)
+    database = commands.add_parser("db", help="look after the database").add_subparsers(required=True, metavar="ACTION")
+    text = "bring the database up to date"
+    database.add_parser("upgrade", parents=[common], help=text, description=text).set_defaults(run=upgrade)
+    return parser
+
+
+def serve(settings: Settings, options: argparse.Namespace) -> int:
+    """Bring the database up to date, then run both processes until a signal ends them."""
+    prepare(settings)
+    with claimed(settings), _listening(settings) as listener:
+        environment = _environment(settings, options.config)
+        if status := subprocess.call(_command("db", "upgrade"), env=environment):
+            return status
+        fd = listener.fileno()
+        children = [
+            Child("api", ["api", "--socket", str(fd)], environment, (fd,)),
+            Child("conductor", ["conductor"], environment),
+        ]
+        return Supervisor(children, settings.graceful_shutdown_timeout + 10).run()
+
+
+def api(settings: Settings, options: argparse.Namespace) -> int:
+    """Serve the API, on the socket of the supervisor if there is one."""
+    import uvicorn
+
+    from rackwright.app import create_app
+
+    prepare(settings)
+    with _inherited(options.socket) or _listening(settings) as listener:
+        config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, server_header=False)
+        uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def conductor(settings: Settings, options: argparse.Namespace) -> int:
+    """Run the engine until a signal ends it."""
+    from rackwright import catalog
+    from rackwright.engine.conductor import Conductor
+    from rackwright.engine.world import World
+    from rackwright.runner.ansible import AnsibleRunner, scrub_environment
+    from rackwright.store.sealing import Sealer, read_key
+    from rackwright.store.session import open_engine
+
+    prepare(settings)
+    scrub_environment()
+    with contextlib.nullcontext() if options.parent else claimed(settings):
+        offer = catalog.load(
+            enabled=settings.enabled_hardware_types,
+            root=settings.collection_root,
+            step_collections=settings.step_collections,
+        )
+        world = World(
+            database=open_engine(settings.database),
+            settings=settings,
+            catalog=offer,
+            sealer=Sealer(read_key(settings.secret_key_file)),
+        )
+        runner = AnsibleRunner(
+            runs=settings.state_dir.absolute() / "runs",
+            home=settings.state_dir.absolute() / "ansible",
+            roots=tuple(collection.root for collection in offer.collections),
+            timeout=settings.run_timeout,
+        )
+        engine = Conductor(world, runner)
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        engine.start()
+        engine.serve(stop)
+    return 0
+
+
+def upgrade(settings: Settings, options: argparse.Namespace) -> int:
+    """Bring the database up to date."""
+    from rackwright.store.migrations import migrate
+    from rackwright.store.session import open_engine
+
+    del options
+    prepare(settings)
+    migrate(open_engine(settings.database))
+    return 0
+
+
+def prepare(settings: Settings) -> None:
+    """Make the state directory; raise CannotStart when that is not possible."""
+    try:
+        settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.state_dir.chmod(0o700)
+        for name in _FOLDERS:
+            (settings.state_dir / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotStart(
+            reason=f"state_dir {settings.state_dir} cannot be written ({error.strerror}); "
+            "name another folder with --state-dir, or give this one to the user of the daemon"
+        ) from error
+
+
+@contextlib.contextmanager
+def claimed(settings: Settings) -> contextlib._GeneratorContextManager[None]:
+    """Hold the lock of the state directory; raise CannotStart when another daemon has it."""
+    with (settings.state_dir / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CannotStart(
+                reason=f"another daemon uses state_dir {settings.state_dir}; stop it, or name another folder"
+            ) from error
+        os.set_inheritable(file.fileno(), True)
+        yield
+
+
+def _listening(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host_ip else socket.AF_INET
+    try:
+        return socket.create_server((settings.host_ip, settings.port), family=family, backlog=1024)
+    except OSError as error:
+        raise CannotStart(
+            reason=f"{settings.host_ip} port {settings.port} cannot be listened on ({error.strerror}); "
+            "end the program that uses it, or choose another with --port"
+        ) from error
+
+
+def _inherited(fd: int | None) -> socket.socket | None:
+    return None if fd is None else socket.socket(fileno=fd)
+
+
+def _follow(parent: int | None) -> None:
+    """Die with the supervisor, and take signals again, which it keeps blocked for itself."""
+    if parent is None:
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    if os.getppid() != parent:
+        raise SystemExit(0)
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "rackwright.cli", *arguments]
+
+
+def _environment(settings: Settings, config: Path | None) -> dict[str, str]:
+    """Return the environment from which a process reads the same settings as we."""
+    given = {name: str(getattr(settings, name)) for name in ("state_dir", "host_ip", "port")}
+    found = {**os.environ, **{f"{PREFIX}{name.upper()}": value for name, value in given.items()}}
+    return found | ({CONFIG_VARIABLE: str(config.absolute())} if config else {})
+
+
+@dataclass(slots=True)
+class Child:
+    """One process of the daemon, started again when it dies."""
+
+    name: str
+    arguments: list[str]
+    environment: dict[str, str] = field(repr=False)
+    sockets: tuple[int, ...] = ()
+    process: subprocess.Popen[bytes] | None = None
+    born: float = 0.0
+    rest: float = 0.0
+    """Seconds between its death and its next start."""
+
+    def start(self) -> None:
+        """Start it."""
+        self.born = time.monotonic()
+        command = _command(*self.arguments, "--parent", str(os.getpid()))
+        self.process = subprocess.Popen(command, env=self.environment, pass_fds=self.sockets)
+
+    def due(self) -> float | None:
+        """Return the seconds until it must be started, None while it runs."""
+        if self.process is None:
+            return 0.0
+        if self.process.poll() is None:
+            return None
+        if not self.rest:
+            lived = time.monotonic() - self.born
+            self.rest = 1.0 if lived > _CALM else min(max(2 * lived, 1.0), _LONGEST_REST)
+        return max(self.born + self.rest - time.monotonic(), 0.0)
+
+
+class Supervisor:
+    """Keeps the processes alive; sleeps in the kernel while nothing happens."""
+
+    def __init__(self, children: Sequence[Child], patience: float) -> None:
+        """Take the processes, and the seconds that they may take to stop."""
+        self._children = children
+        self._patience = patience
+
+    def run(self) -> int:
+        """Run until a signal comes or a process says that it cannot work as it is set up."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        status = 0
+        while True:
+            due = self._start_due()
+            if EX_CONFIG in (child.process.returncode for child in self._children if child.process):
+                status = EX_CONFIG
+                break
+            got = signal.sigtimedwait(_SIGNALS, due) if due is not None else signal.sigwaitinfo(_SIGNALS)
+            if got is not None and got.si_signo != signal.SIGCHLD:
+                break
+        self._stop()
+        return status
+
+    def _start_due(self) -> float | None:
+        """Start what is due; return the seconds until the next one is."""
+        waits = []
+        for child in self._children:
+            due = child.due()
+            if due == 0.0:
+                child.start()
+            elif due is not None:
+                waits.append(due)
+        return min(waits, default=None)
+
+    def _stop(self) -> None:
+        running = [child.process for child in self._children if child.process and child.process.poll() is None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + self._patience
+        for process in running:
+            try:
+                process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

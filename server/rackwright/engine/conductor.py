@@ -1,0 +1,346 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The conductor process: finds what is ready, starts runs, keeps the clock.
+
+One thread looks for work; each run has a thread of its own. Nothing is kept in memory that the next conductor would
+miss.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from rackwright.domain.errors import ConductorNotFound
+from rackwright.domain.steps import leg
+from rackwright.domain.verbs import PHASES, Phase
+from rackwright.engine import composition, operations, plan, recovery, timeouts, waves
+from rackwright.engine.door import Door
+from rackwright.engine.live import LiveRun, LiveRuns
+from rackwright.engine.power_sync import PLAYBOOK, Looks, PowerSync
+from rackwright.engine.progress import Progress
+from rackwright.engine.subjects import Subjects
+from rackwright.engine.waves import Ready, Wave
+from rackwright.engine.world import World
+from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
+from rackwright.store import conductor as conductors
+from rackwright.store import operation as rows
+from rackwright.store.columns import new_uuid
+from rackwright.store.node import Node
+from rackwright.store.operation import Operation, OperationStatus
+from rackwright.store.session import reading, writing
+from rackwright.store.work import Changes, locked
+
+logger = logging.getLogger(__name__)
+
+AFTER_ERROR = 2.0
+"""Seconds of rest after a look that failed, as when the disk is full."""
+
+
+class Conductor:
+    """Owns the nodes of one host."""
+
+    def __init__(self, world: World, runner: Runner) -> None:
+        """Take the parts; nothing happens before ``start``."""
+        self._world = world
+        self._runner = runner
+        self._runs = LiveRuns()
+        self._progress = Progress(world)
+        self._power = PowerSync(world)
+        self._door = Door(self.door_path, Subjects(world, self._runs).answer)
+        self._changes = Changes(world.database)
+        self._news = threading.Event()
+        self._looks: list[LiveRun] = []
+        self._next_look: datetime | None = None
+        settings = world.settings
+        self._duties = [
+            Duty(settings.heartbeat_interval, self._heartbeat),
+            Duty(settings.check_provision_state_interval, self._check_waits),
+            Duty(settings.sync_power_state_interval, lambda: self._look(recovering=False)),
+            Duty(settings.power_failure_recovery_interval, lambda: self._look(recovering=True)),
+        ]
+
+    @property
+    def door_path(self) -> Path:
+        """Return the path of the socket that runs ask at."""
+        return self._world.settings.state_dir.absolute() / "door.sock"
+
+    def start(self) -> None:
+        """Register, take up what was left, open the door."""
+        settings = self._world.settings
+        with writing(self._world.database) as session:
+            conductors.register(
+                settings.conductor_host,
+                session=session,
+                group=settings.conductor_group,
+                drivers=list(self._world.catalog.hardware_types),
+                at=self._world.clock(),
+            )
+            session.commit()
+        recovery.recover(self._world)
+        self._door.open()
+        for duty in self._duties:
+            duty.begin(self._world.clock())
+
+    def serve(self, stop: threading.Event) -> None:
+        """Work until ``stop`` is set; runs that go on then may end in their own time, up to a limit."""
+        while not stop.is_set():
+            self._tick_safely()
+            self._news.wait(self._world.settings.poll_interval)
+        self.finish()
+
+    def finish(self) -> None:
+        """Wait for the runs, end those that take too long, sign off."""
+        deadline = threading.Event()
+        timer = threading.Timer(self._world.settings.graceful_shutdown_timeout, deadline.set)
+        timer.start()
+        while len(self._runs) and not deadline.wait(0.1):
+            pass
+        timer.cancel()
+        self._runs.cancel_all()
+        while len(self._runs):
+            deadline.wait(0.1)
+        with writing(self._world.database) as session:
+            conductors.sign_off(self._world.settings.conductor_host, session=session)
+            session.commit()
+        self._door.shutdown()
+        self._door.server_close()
+        self._changes.close()
+
+    def tick(self) -> None:
+        """Look once: do what is due, start what is ready."""
+        at = self._world.clock()
+        for duty in self._duties:
+            duty.perform(at)
+        heard, changed = self._news.is_set(), self._changes.happened()
+        self._news.clear()
+        looks_due = self._next_look is not None and self._next_look <= at
+        if not (heard or changed or looks_due):
+            return
+        if looks_due:
+            timeouts.wake(self._world)
+        self._start_ready()
+        self._start_looks()
+        self._next_look = timeouts.next_look(self._world)
+
+    def idle(self) -> bool:
+        """Tell whether no run goes on."""
+        return len(self._runs) == 0
+
+    def _tick_safely(self) -> None:
+        try:
+            self.tick()
+        except Exception:  # whatever it was (a full disk, a locked database), the next look may do better
+            logger.exception("The conductor could not look for work; it tries again")
+            self._news.wait(AFTER_ERROR)
+            self._news.set()
+
+    def _heartbeat(self) -> None:
+        with writing(self._world.database) as session:
+            try:
+                conductors.heartbeat(self._world.settings.conductor_host, session=session, at=self._world.clock())
+            except ConductorNotFound:
+                drivers = list(self._world.catalog.hardware_types)
+                conductors.register(self._world.settings.conductor_host, session=session, drivers=drivers)
+            session.commit()
+
+    def _check_waits(self) -> None:
+        timeouts.expire(self._world)
+        recovery.adopt_orphans(self._world, self._runs)
+
+    def _look(self, *, recovering: bool) -> None:
+        if not self._looks:
+            self._looks = self._power.runs(recovering=recovering)
+            self._news.set()
+
+    def _free_slots(self) -> int:
+        return self._world.settings.run_slots - len(self._runs)
+
+    def _start_ready(self) -> None:
+        if self._free_slots() <= 0:
+            return
+        for wave in waves.form(self._ready(), size=self._world.settings.wave_size):
+            if self._free_slots() <= 0:
+                return
+            self._start_wave(wave)
+
+    def _ready(self) -> list[Ready]:
+        """Return what can go into a run; what needs none (the end, an abort, a step of ours) is done at once."""
+        found: list[Ready] = []
+        with reading(self._world.database) as session:
+            waiting = rows.in_status(OperationStatus.READY, session=session)
+        for operation in waiting:
+            one = _as_ready(operation)
+            if one is None or operation.abort_requested:
+                one = self._deal_with(operation.uuid)
+            if one is not None:
+                found.append(one)
+        return found
+
+    def _deal_with(self, uuid: str) -> Ready | None:
+        """Carry out what needs no run; return the operation when it goes on with a run after that."""
+        with writing(self._world.database) as session:
+            found = locked(uuid, session=session)
+            if found is None or found[0].status != OperationStatus.READY:
+                return None
+            operation, node = found
+            if node.reservation not in (None, self._world.settings.conductor_host):
+                return None
+            self._without_run(operation, node, session)
+            session.add_all((operation, node))
+            session.commit()
+            return _as_ready(operation) if operation.status == OperationStatus.READY else None
+
+    def _without_run(self, operation: Operation, node: Node, session: Session) -> None:
+        held = node.provision_state == PHASES[Phase(operation.phase)].hold
+        step = operations.current(operation)
+        if operation.abort_requested and operation.error is None and (held or plan.abortable(operation)):
+            node.reservation = self._world.settings.conductor_host
+            operations.abort(operation, node, session=session, world=self._world)
+        elif step is None:
+            operations.settle(operation, node, session=session, world=self._world)
+        elif not step.role:
+            operations.carry_out(operation, node, step, world=self._world)
+
+    def _start_wave(self, wave: Wave) -> None:
+        members: dict[str, str | None] = {}
+        run = LiveRun(new_uuid(), wave.phase, wave.leg, wave.members[0].position, members)
+        self._runs.add(run)
+        try:
+            with writing(self._world.database) as session:
+                for member in wave.members:
+                    if (claimed := self._claim(member, run.run_id, session)) is not None:
+                        members[claimed] = member.operation
+                session.commit()
+        except BaseException:
+            self._runs.remove(run.run_id)
+            raise
+        if not members:
+            self._runs.remove(run.run_id)
+            return
+        playbook = f"rackwright.metal.{wave.phase}"
+        self._launch(run, playbook, RunListener(run, self._progress), lambda result: self._progress.ended(run, result))
+
+    def _claim(self, member: Ready, run_id: str, session: Session) -> str | None:
+        """Return the node when its operation is ours now."""
+        found = locked(member.operation, session=session)
+        if found is None or found[0].position != member.position:
+            return None
+        operation, node = found
+        if not operations.claim(operation, node, run_id, world=self._world):
+            return None
+        session.add_all((operation, node))
+        return node.uuid
+
+    def _start_looks(self) -> None:
+        while self._looks and self._free_slots() > 0:
+            run = self._looks.pop()
+            looks = Looks(run)
+            self._runs.add(run)
+            self._launch(run, PLAYBOOK, looks, self._concluding(looks))
+
+    def _concluding(self, looks: Looks) -> Callable[[RunResult], None]:
+        return lambda _: self._power.conclude(looks.seen)
+
+    def _launch(self, run: LiveRun, playbook: str, listener: Listener, conclude: Callable[[RunResult], None]) -> None:
+        wanted = PlaybookRun(
+            run_id=run.run_id,
+            playbook=playbook,
+            nodes=tuple(run.operations),
+            steps=_provision_steps(run),
+            batched=run.steps[0].batched,
+            door=self.door_path,
+        )
+        logger.info("A run starts", extra={"run": run.run_id, "playbook": playbook, "nodes": len(run.operations)})
+
+        def carry() -> None:
+            try:
+                conclude(self._play(wanted, listener))
+            except Exception:  # the sweep for orphans finds what this leaves behind
+                logger.exception("The end of a run could not be stored", extra={"run": run.run_id})
+            finally:
+                self._runs.remove(run.run_id)
+                self._news.set()
+
+        threading.Thread(target=carry, name=f"run-{run.run_id[:8]}", daemon=True).start()
+
+    def _play(self, wanted: PlaybookRun, listener: Listener) -> RunResult:
+        try:
+            return self._runner.run(wanted, listener)
+        except Exception as error:
+            logger.exception("A run broke off", extra={"run": wanted.run_id})
+            return RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+
+
+class RunListener:
+    """Stores what a run of a phase tells."""
+
+    def __init__(self, run: LiveRun, progress: Progress) -> None:
+        self._run = run
+        self._progress = progress
+
+    def line(self, data: Mapping[str, Any]) -> None:
+        """Store one line."""
+        self._progress.line(self._run, data)
+
+    def reached(self, mark: str) -> None:
+        """Let the door answer that waits for this mark."""
+        self._run.reached(mark)
+
+    def cancelled(self) -> bool:
+        """Tell whether the run is to be ended."""
+        return self._run.cancelled.is_set()
+
+
+class Duty:
+    """Something that is done every so many seconds; 0 = never."""
+
+    def __init__(self, seconds: float, do: Callable[[], None]) -> None:
+        self._seconds, self._do = seconds, do
+        self._next: datetime | None = None
+
+    def begin(self, at: datetime) -> None:
+        """Count from now on."""
+        self._next = at + timedelta(seconds=self._seconds) if self._seconds else None
+
+    def perform(self, at: datetime) -> None:
+        """Do it when its time has come."""
+        if self._next is not None and at >= self._next:
+            self.begin(at)
+            self._do()
+
+
+def _as_ready(operation: Operation) -> Ready | None:
+    """Return what a run needs to know; None when the next thing needs no run."""
+    steps = composition.loaded(operation.steps[operation.position :])
+    if not steps or not steps[0].role:
+        return None
+    return Ready(
+        operation=operation.uuid,
+        phase=Phase(operation.phase),
+        leg=leg(steps, 0),
+        position=operation.position,
+        since=operation.updated_at,
+        alone=operation.alone,
+        attempts=operation.attempts,
+        before=operation.run_id,
+    )
+
+
+def _provision_steps(run: LiveRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": step.name,
+            "interface": step.interface.value,
+            "role": step.role,
+            "tasks": step.tasks,
+            "index": run.position + offset,
+        }
+        for offset, step in enumerate(run.steps)
+    ]

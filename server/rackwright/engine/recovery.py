@@ -1,0 +1,90 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Take up what a conductor left behind that died.
+
+Runs die with their conductor, so at its start none goes on: what they held is ready again, and every step looks first.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+from sqlmodel import Session
+
+from rackwright.domain.states import Event, ProvisionState
+from rackwright.domain.verbs import PHASES
+from rackwright.engine import operations, transitions
+from rackwright.engine.live import LiveRuns
+from rackwright.engine.world import World
+from rackwright.store import node as nodes
+from rackwright.store import operation as rows
+from rackwright.store import work
+from rackwright.store.node import Node
+from rackwright.store.operation import OperationStatus
+from rackwright.store.session import reading, writing
+
+logger = logging.getLogger(__name__)
+
+KEPT_RUNS = 20
+"""Folders of dead runs that stay, the newest ones, for whoever looks for the cause."""
+
+
+def recover(world: World) -> None:
+    """Make everything ready that was running, release what nobody holds, remove what belongs to nothing."""
+    with writing(world.database) as session:
+        for operation in rows.in_status(OperationStatus.RUNNING, session=session):
+            logger.info("An operation is taken up again", extra={"operation": operation.uuid})
+            operations.give_back(operation)
+            session.add(operation)
+        for node in work.deserted(BUSY, world.settings.conductor_host, session=session):
+            _free(node, session, world)
+        session.commit()
+    _remove_files(world)
+
+
+def adopt_orphans(world: World, runs: LiveRuns) -> None:
+    """Give a new run to operations whose run has ended without a word about them, as when the database was away."""
+    with writing(world.database) as session:
+        for operation in rows.in_status(OperationStatus.RUNNING, session=session):
+            if runs.get(operation.run_id or "") is not None:
+                continue
+            node = nodes.by_id(operation.node_id, session=session)
+            logger.warning("An operation lost its run", extra={"operation": operation.uuid, "node": node.uuid})
+            operations.requeue(operation, node, "its end was not stored", session=session, world=world)
+            session.add_all((operation, node))
+        session.commit()
+
+
+HOLDS = tuple(traits.hold for traits in PHASES.values() if traits.hold)
+BUSY = (*(state for state in ProvisionState if state.traits.unstable_list), *HOLDS)
+"""States that only an operation leads out of."""
+
+
+def _free(node: Node, session: Session, world: World) -> None:
+    node.reservation = node.target_power_state = None
+    state = ProvisionState(node.provision_state)
+    if state in BUSY:
+        transitions.move(node, Event.ABORT if state in HOLDS else Event.FAIL, at=world.clock())
+        node.last_error = f"State {state} was left without an operation when the daemon stopped; repeat the operation."
+        transitions.record(
+            node, node.last_error, session=session, settings=world.settings, event_type="startup failure"
+        )
+    session.add(node)
+
+
+def _remove_files(world: World) -> None:
+    """Remove boot media of operations that are over, and folders of dead runs but the newest."""
+    runs = sorted(_entries(world.settings.state_dir / "runs"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for folder in runs[KEPT_RUNS:]:
+        shutil.rmtree(folder, ignore_errors=True)
+    with reading(world.database) as session:
+        unfinished = work.unfinished_uuids(session=session)
+    for medium in _entries(world.settings.boot_dir):
+        if medium.name.split(".")[0] not in unfinished:
+            medium.unlink(missing_ok=True)
+
+
+def _entries(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []

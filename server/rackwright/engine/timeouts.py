@@ -1,0 +1,85 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Every wait has an end: the next look of a poll, or the limit of the phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlmodel import Session
+
+from rackwright.domain.outcomes import Failed, WaitFor
+from rackwright.domain.verbs import Phase
+from rackwright.engine import operations
+from rackwright.engine.world import World
+from rackwright.store import node as nodes
+from rackwright.store import operation as rows
+from rackwright.store import work
+from rackwright.store.operation import Operation, OperationStatus
+from rackwright.store.session import reading, writing
+
+Due = Callable[[Operation, datetime], bool]
+Deal = Callable[[Operation, Session, World], bool]
+
+_AWAITED = {
+    WaitFor.AGENT: ("for the agent", "on the machine's console whether it boots the ramdisk and reaches this service"),
+    WaitFor.INSPECTION: ("for the inspection report", "the console of the machine and the log of its ramdisk"),
+    WaitFor.POLL: ("for the BMC", "the BMC, its own log and the state of its tasks"),
+}
+"""What was waited for, and what the operator looks at."""
+
+
+def wake(world: World) -> bool:
+    """Make the operations ready whose next look has come; tell whether there were any."""
+    return _each_due(world, lambda operation, at: _past(operation.wake_at, at), _ready)
+
+
+def expire(world: World) -> bool:
+    """Fail the step of every wait that has reached its limit; nodes in maintenance are left alone."""
+    return _each_due(world, lambda operation, at: _past(operation.deadline_at, at), _end)
+
+
+def next_look(world: World) -> datetime | None:
+    """Return the time of the next look that some operation waits for."""
+    with reading(world.database) as session:
+        return work.next_wake(session=session)
+
+
+def _past(moment: datetime | None, at: datetime) -> bool:
+    return moment is not None and moment <= at
+
+
+def _each_due(world: World, is_due: Due, deal: Deal) -> bool:
+    at, found = world.clock(), False
+    with writing(world.database) as session:
+        for operation in rows.due(at, session=session):
+            if is_due(operation, at):
+                found = deal(operation, session, world) or found
+        session.commit()
+    return found
+
+
+def _ready(operation: Operation, session: Session, world: World) -> bool:
+    del world
+    operation.status, operation.wake_at = OperationStatus.READY.value, None
+    session.add(operation)
+    return True
+
+
+def _end(operation: Operation, session: Session, world: World) -> bool:
+    node = nodes.by_id(operation.node_id, session=session)
+    if node.maintenance or node.reservation is not None:
+        return False
+    option = operations.timeout_of(Phase(operation.phase))
+    reason, look = _AWAITED[WaitFor(operation.waits_for or WaitFor.AGENT)]
+    step = operations.current(operation)
+    failed = Failed(
+        step.key if step else "",
+        f"{operation.phase} waited {reason} longer than {option}, {getattr(world.settings, option)} seconds",
+        f"Check {look}; then repeat the operation, or set {option} higher.",
+    )
+    node.reservation = world.settings.conductor_host
+    operations.end_step(operation, node, failed, session=session, world=world)
+    session.add_all((operation, node))
+    return True
