@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent
 BIN = Path(sys.executable).parent
 BUILD = ROOT / "build"
 LINK = ROOT / ".ansible/collections/ansible_collections/rackwright/metal"
-ARTIFACT = BUILD / "collections/ansible_collections/rackwright/metal"
+COLLECTIONS = BUILD / "collections"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PINS = "tests/constraints.txt"
 # What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours.
@@ -81,7 +81,8 @@ def unit(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Check what antsibull makes of the collection's documentation, and the changelog fragments."""
+    """Write the generated pages, check the collection's documentation with antsibull, and the changelog fragments."""
+    session.run("python", "-m", "rackwright.reference", "--write")
     session.run("antsibull-changelog", "lint")
     session.run("antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "self", ".")
 
@@ -99,9 +100,11 @@ def install_artifact(session: nox.Session) -> None:
     shutil.rmtree(BUILD, ignore_errors=True)
     session.run("ansible-galaxy", "collection", "build", "--output-path", str(BUILD))
     (archive,) = BUILD.glob("*.tar.gz")
-    install = ("ansible-galaxy", "collection", "install", "--no-deps", "--collections-path", str(BUILD / "collections"))
-    session.run(*install, str(archive), env={"ANSIBLE_COLLECTIONS_PATH": str(BUILD / "collections")})
-    session.chdir(ARTIFACT)
+    install = ("ansible-galaxy", "collection", "install", "--force", "--no-deps", str(archive))
+    session.run(*install, "--collections-path", str(COLLECTIONS), env={"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)})
+    session.chdir(COLLECTIONS / "ansible_collections/rackwright/metal")
+    # ansible-test asks git for the files; the repository around it would answer that all of build/ is ignored.
+    session.run("git", "init", "--quiet")
 
 
 def ansible_test_home() -> dict[str, str]:
@@ -116,7 +119,10 @@ def ansible_test_home() -> dict[str, str]:
     cache = home / ".ansible/test/cache"
     cache.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "tests/get_pip.py", cache / f"get_pip_{version}.py")
-    return {"HOME": str(home), "PIP_NO_COMPILE": "1", "PIP_QUIET": "1"}
+    # It hands no PIP_* variables on.
+    (home / ".config/pip").mkdir(parents=True, exist_ok=True)
+    (home / ".config/pip/pip.conf").write_text("[global]\nquiet = 1\n[install]\nno-compile = true\n")
+    return {"HOME": str(home)}
 
 
 @nox.session
