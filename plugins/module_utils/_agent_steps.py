@@ -9,8 +9,8 @@ is carried out once. Source: contract/agent-protocol.md section 3.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._agent import (
@@ -49,10 +49,14 @@ POLL = 2.0
 
 @dataclass(frozen=True)
 class Job:
-    """One asynchronous command of the agent; ``pair`` is (interface, step) where the command carries out a step."""
+    """One asynchronous command of the agent.
+
+    ``make`` returns its parameters, and is called only when the command must be started; ``pair`` is (interface, step)
+    where the command carries out a step of ``kind`` clean, deploy or service.
+    """
 
     name: str
-    params: dict[str, Any] = field(default_factory=dict)
+    make: Callable[[], dict[str, Any]] = dict
     kind: str = ""
     pair: tuple[str, str] = ("", "")
 
@@ -62,14 +66,17 @@ class Job:
         return f"{self.name} ({'.'.join(self.pair)})" if self.kind else self.name
 
 
-def step_job(kind: str, step: Mapping[str, Any], machine: Mapping[str, Any], version: Any = None) -> Job:
-    """Return the command that carries out a step; ``kind`` is clean, deploy or service, ``machine`` node and ports."""
-    return Job(
-        name=f"{kind}.execute_{kind}_step",
-        params={"step": dict(step), **machine, f"{kind}_version": version},
-        kind=kind,
-        pair=(str(step["interface"]), str(step["step"])),
-    )
+def step_job(kind: str, pair: tuple[str, str], make: Callable[[], dict[str, Any]]) -> Job:
+    """Return the command that carries out the step ``pair``; ``make`` gives its parameters, see ``step_params``."""
+    return Job(name=f"{kind}.execute_{kind}_step", make=make, kind=kind, pair=pair)
+
+
+def step_params(
+    kind: str, pair: tuple[str, str], machine: Mapping[str, Any], *, args: Mapping[str, Any] | None = None, version: Any
+) -> dict[str, Any]:
+    """Return the parameters of a step; ``machine`` holds node and ports, ``version`` that of the agent's managers."""
+    step = {"interface": pair[0], "step": pair[1], "priority": 0, "args": dict(args or {})}
+    return {"step": step, **machine, f"{kind}_version": version}
 
 
 def find(commands: Iterable[Command], job: Job, claimed: Collection[str]) -> Command | None:
@@ -95,7 +102,7 @@ def advance(agent: Agent, job: Job, claimed: Collection[str] = ()) -> Command:
 
     Raise AgentBusy while the agent runs another command, and OperationError when the command failed.
     """
-    command = find(agent.commands(), job, claimed) or agent.start(job.name, job.params)
+    command = find(agent.commands(), job, claimed) or agent.start(job.name, job.make())
     if command.status == MISMATCH:
         raise OperationError(
             f"run {job.attempted} on the agent at {agent.name}",

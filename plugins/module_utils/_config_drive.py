@@ -89,6 +89,22 @@ def build(parts: Mapping[str, Any], node: Mapping[str, Any]) -> bytes:
     return drive
 
 
+def unpack(text: str) -> dict[str, bytes]:
+    """Return the files of a drive, made by ``encode``, by path; none where the text is no such drive."""
+    iso, found = pycdlib.PyCdlib(), {}
+    try:
+        iso.open_fp(io.BytesIO(gzip.decompress(base64.b64decode(text))))
+    except (ValueError, OSError, EOFError, zlib.error, pycdlib.pycdlibexception.PyCdlibException):
+        return {}
+    for folder, _, names in iso.walk(rr_path="/"):
+        for path in (f"{folder.rstrip('/')}/{name}" for name in names):
+            content = io.BytesIO()
+            iso.get_file_from_iso_fp(content, rr_path=path)
+            found[path] = content.getvalue()
+    iso.close()
+    return found
+
+
 def _files(parts: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, bytes]:
     meta = {"uuid": node.get("uuid"), "name": node.get("name"), **_object(parts, "meta_data")}
     files = {_NAMES["meta_data"]: _json({key: value for key, value in meta.items() if value is not None})}

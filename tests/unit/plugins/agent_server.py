@@ -96,6 +96,10 @@ class AgentServer:
         """Return what the door says of this agent."""
         return {"url": self.url, "token": TOKEN, "ca": self.ca, "seen_at": "2026-01-01T00:00:00+00:00"}
 
+    def options(self) -> dict[str, Any]:
+        """Return the options with which a module reaches this agent."""
+        return {"url": self.url, "token": TOKEN, "ca": self.ca}
+
     def names(self) -> list[str]:
         """Return the names of the commands that were posted."""
         return [body["name"] for body in self.posted]

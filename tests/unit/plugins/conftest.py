@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.rackwright.metal.plugins.module_utils import _agent, _agent_steps
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
+from ansible_collections.rackwright.metal.tests.unit.plugins.image_server import ImageServer
+
+Data = dict[str, Any]
 
 
 @pytest.fixture
@@ -18,3 +25,22 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentServ
     monkeypatch.setattr(_agent_steps, "POLL", 0.01)
     with AgentServer(tmp_path).running() as server:
         yield server
+
+
+@pytest.fixture
+def images() -> Iterator[ImageServer]:
+    with ImageServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def module(capsys: pytest.CaptureFixture[str]) -> Callable[..., Data]:
+    """Run a module of ours with options, and return its answer."""
+
+    def run(name: str, /, **options: Any) -> Data:
+        main = importlib.import_module(f"ansible_collections.rackwright.metal.plugins.modules.{name}").main
+        with patch_module_args(options), pytest.raises(SystemExit):
+            main()
+        return dict(json.loads(capsys.readouterr().out))
+
+    return run

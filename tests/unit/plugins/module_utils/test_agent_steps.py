@@ -14,6 +14,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._agent_steps impo
     finish,
     machine,
     step_job,
+    step_params,
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import TOKEN, AgentServer
@@ -29,11 +30,13 @@ NODE: dict[str, Any] = {
     "driver_internal_info": {"agent_secret_token": "canary-3", "agent_erase_devices_iterations": 3},
     "instance_info": {"configdrive": {"user_data": "canary-4"}},
 }
-ERASE = {"interface": "deploy", "step": "erase_devices_metadata", "priority": 99}
+ERASE = {"interface": "deploy", "step": "erase_devices_metadata"}
 
 
 def job(step: dict[str, Any] = ERASE) -> Job:
-    return step_job("clean", step, machine(NODE, [{"address": "52:54:00:00:00:01"}]), {"generic": "1"})
+    pair = step["interface"], step["step"]
+    sent = machine(NODE, [{"address": "52:54:00:00:00:01"}])
+    return step_job("clean", pair, lambda: step_params("clean", pair, sent, version={"generic": "1"}))
 
 
 def client(server: AgentServer) -> Agent:
