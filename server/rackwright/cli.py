@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -169,7 +169,7 @@ def prepare(settings: Settings) -> None:
 
 
 @contextlib.contextmanager
-def claimed(settings: Settings) -> contextlib._GeneratorContextManager[None]:
+def claimed(settings: Settings) -> Iterator[None]:
     """Hold the lock of the state directory; raise CannotStart when another daemon has it."""
     with (settings.state_dir / "lock").open("w") as file:
         try:

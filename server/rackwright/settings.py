@@ -209,7 +209,7 @@ class Settings(BaseSettings):
         if self.auth_strategy == "noauth" and not self.trust_network and not _is_loopback(self.host_ip):
             raise ValueError(
                 f"others reach host_ip {self.host_ip} and auth_strategy noauth lets each of them do anything; "
-                "set auth_strategy to http_basic, or trust_network to true on a network of your own"
+                "listen on 127.0.0.1 behind a proxy that asks who they are, or set trust_network on your own network"
             )
         if self.auto_discovery_enabled and not self.auto_discovery_driver:
             raise ValueError("auto_discovery_enabled needs auto_discovery_driver")

@@ -124,7 +124,7 @@ def _role(collection: Collection, file: Path) -> Iterable[Implementation]:
 
 def _step(item: StepDeclaration, role: str, options: dict[str, dict[str, Any]], file: Path) -> Step:
     """Return a declared step, with its public arguments described as the role's argument specification does."""
-    entry = options.get(item.name, {})
+    entry = options.get(item.tasks or item.name, {})
     missing = sorted(variable for variable in item.args.values() if variable not in entry)
     if missing:
         reason = f"meta/argument_specs.yml does not describe {', '.join(missing)} of step {item.name}"
