@@ -56,16 +56,17 @@ class InventoryModule(BaseInventoryPlugin):
 
     def verify_file(self, path: str) -> bool:
         """Return whether the file is one that the daemon wrote for a run."""
-        return bool(super().verify_file(path)) and path.endswith("run.wave.yml")
+        return path.endswith("run.wave.yml")
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Add the nodes of the run to the inventory."""
         super().parse(inventory, loader, path, cache)
-        self._read_config_data(path)
+        plugin: Any = self  # ansible-core does not annotate these
+        plugin._read_config_data(path)
         try:
-            contexts = ask(self.get_option("door"), self.get_option("run"))
+            contexts = ask(plugin.get_option("door"), plugin.get_option("run"))
         except DoorError as error:
             raise AnsibleParserError(str(error)) from error
         for uuid, context in contexts.items():
-            self.inventory.add_host(uuid)
-            self.inventory.set_variable(uuid, "node", context["node"])
+            inventory.add_host(uuid)
+            inventory.set_variable(uuid, "node", context["node"])

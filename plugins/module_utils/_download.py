@@ -55,6 +55,11 @@ def body(url: str, limit: int) -> bytes:
     return content
 
 
+def opened(url: str) -> Any:
+    """Return the answer of the server, to be read and closed by the caller; raise OperationError."""
+    return _follow(url, {})
+
+
 def shown(url: str) -> str:
     """Return a URL as it may be shown: without user, password, query and fragment."""
     parts = urlsplit(url)

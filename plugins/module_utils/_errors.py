@@ -8,8 +8,8 @@ from __future__ import annotations
 class OperationError(Exception):
     """An operation failed: what was attempted, why it failed, and what to do next.
 
-    ``attempted`` is a phrase that goes on from "Failed to"; ``cause`` and ``action`` are sentences. None of them may hold
-    a secret: they go into logs, events and the API.
+    ``attempted`` is a phrase that goes on from "Failed to"; ``cause`` and ``action`` are sentences. None of them may
+    hold a secret: they go into logs, events and the API.
     """
 
     def __init__(self, attempted: str, cause: str, action: str) -> None:

@@ -24,10 +24,10 @@ T = TypeVar("T")
 def serve(
     work: Callable[[str], T], names: Sequence[str], *, hands: int = HANDS, patience: float = PATIENCE
 ) -> Iterator[tuple[str, T | None]]:
-    """Yield each name with the result of ``work`` as it comes in, and at the end those that have fallen behind with None.
+    """Yield each name with the result of ``work`` as it comes in; at the end those that have fallen behind, with None.
 
-    ``work`` must not raise. Where it takes too long it is not interrupted: its thread dies with the process, and what it
-    returns is dropped.
+    ``work`` must not raise. Where it takes too long it is not interrupted: its thread dies with the process, and what
+    it returns is dropped.
     """
     waiting, started, behind = deque(names), dict[str, float](), list[str]()
     times: list[float] = []

@@ -198,7 +198,7 @@ class WaveAction(ActionBase):
             raise OperationError(
                 f"read the options of {self._task.action}",
                 " ".join(checked.error_messages),
-                "Correct the options of the task, or what they are taken from in the node's driver_info.",
+                "Correct the options of the task" + (" or the node's driver_info." if context else "."),
             )
         return Node(uuid, context, checked.validated_parameters, check_mode=bool(self._task.check_mode))
 

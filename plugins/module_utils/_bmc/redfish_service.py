@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import ssl
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +72,7 @@ class Service:
         self._auth = _auth(params)
         self._is_lost = False
         try:
-            with self.attempting("log in"):
+            with self.attempting("connect"):
                 self.root = sushy.Sushy(self.base, auth=self._auth, connector=self._connector, root_prefix=prefix)
         except OperationError:
             self._connector.close()
@@ -273,11 +274,17 @@ def _explain_connection(error: Exception) -> tuple[str, str]:
     roots = list(_chain(error))
     for root in roots:
         if isinstance(root, requests.exceptions.SSLError):
-            action = "Set verify_ca to the file of the authority that signed it, or to false to trust it unseen."
-            return f"Its certificate is not trusted: {_reason(roots)}.", action
+            return _explain_tls(_reason(roots), any(isinstance(one, ssl.SSLCertVerificationError) for one in roots))
         if isinstance(root, requests.exceptions.InvalidURL):
             return f"The BMC's answer cannot be followed: {root}.", "Set the BMC's address to where it redirects."
     return f"The BMC cannot be reached: {_reason(roots)}.", "Check its address, the network, and that it has power."
+
+
+def _explain_tls(reason: str, is_about_certificate: bool) -> tuple[str, str]:
+    if is_about_certificate:
+        action = "Set verify_ca to the file of the authority that signed it, or to false to trust it unseen."
+        return f"Its certificate is not trusted: {reason}.", action
+    return f"No TLS connection comes about: {reason}.", "Check that the BMC speaks https at this address, and how."
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,0 +1,40 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc import BMC_ARGUMENTS, connect
+from ansible_collections.rackwright.metal.plugins.module_utils._presence import ARGUMENTS, answers
+from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import (
+    Done,
+    Node,
+    Outcome,
+    Settled,
+    Waiting,
+    WaveAction,
+)
+
+
+class ActionModule(WaveAction):
+    """See whether the agent runs already, or is about to."""
+
+    groups = ("agent",)
+    arguments = ARGUMENTS
+
+    def operate(self, node: Node) -> Outcome:
+        """End the step where the agent answers; wait for it where the machine is booting it; go on otherwise."""
+        if node.params["url"] and answers(node.params):
+            return Settled({"answers": True})
+        if node.context and self._is_booting(node.context):
+            return Waiting("agent")
+        return Done(result={"answers": False})
+
+    def _is_booting(self, context: dict[str, Any]) -> bool:
+        """Return whether the machine is on with our image in it, which an earlier run of this step brought about."""
+        image = context["boot"]["url"]
+        if context["agent"]["url"]:  # this boot has come to its end: its agent has spoken, and answers no more
+            return False
+        given = {key: value for key, value in context["bmc"].items() if key in BMC_ARGUMENTS}
+        with connect(given) as bmc:
+            return bmc.media(image).image == image and bmc.power_state() == "on"
