@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hmac
 import logging
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from uuid import UUID
 
 from cryptography import x509
 from sqlmodel import Session
@@ -47,6 +47,7 @@ PROVED = "agent_token_proved"
 STATUSES = ("start", "end", "error")
 _TOKEN_BYTES = 32  # 43 characters of text
 _TEXT_LIMIT = 1024
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(%[\w.-]+)?", re.ASCII)
 _BMC_IS_KNOWN = ("redfish", "idrac-redfish")  # management interfaces whose agents need not look for their BMC
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ def lookup(addresses: Sequence[str], node_uuid: str | None, *, context: Context)
 def _find(addresses: Sequence[str], node_uuid: str | None, session: Session, restricted: bool) -> Node:
     """Return the node that may be looked up, locked."""
     if node_uuid:
-        found: Sequence[Node] = [nodes.get(uuid_text(node_uuid), session=session)]
+        found: Sequence[Node] = [nodes.get(node_uuid, session=session)]
     else:
         found = candidates(addresses, session=session)
     open_ones = [node for node in found if not restricted or _traits(node).lookup]
@@ -118,14 +119,6 @@ def _find(addresses: Sequence[str], node_uuid: str | None, session: Session, res
         log.warning("Lookup fits no single node", extra={"addresses": list(addresses), "candidates": names})
         raise NodeNotFound(ident=node_uuid or f"with one of the addresses {', '.join(addresses)}")
     return nodes.get(open_ones[0].uuid, session=session, lock=True)
-
-
-def uuid_text(text: str) -> str:
-    """Return a UUID in its usual spelling; raise Invalid when the text is none."""
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise Invalid(f"node_uuid must be a UUID, not {cut(text, 80)!r}.") from None
 
 
 def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
@@ -228,7 +221,7 @@ def _check_url(url: str, settings: Settings) -> None:
         raise CallbackInvalid(reason=f"it must be printable, without spaces and at most {_TEXT_LIMIT} characters long")
     try:
         parts = urlsplit(url)
-        usable = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+        usable = bool(_HOST.fullmatch(parts.hostname or "")) and parts.port != 0 and "@" not in parts.netloc
     except ValueError:
         usable = False
     if not usable or parts.scheme not in ("http", "https"):

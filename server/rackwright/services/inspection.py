@@ -30,7 +30,7 @@ from rackwright.engine.inspection import (
 )
 from rackwright.engine.inventory import Note, bmc_addresses, check, hardware_addresses
 from rackwright.engine.wake import wake
-from rackwright.services.agents import candidates, uuid_text
+from rackwright.services.agents import TOKENS_SINCE, Found, candidates, config, hand_out_token
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import inventory as inventories
 from rackwright.store import node as nodes
@@ -49,8 +49,8 @@ _BETWEEN = (ProvisionState.INSPECT_WAIT, ProvisionState.INSPECTING)
 log = logging.getLogger(__name__)
 
 
-def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Context) -> Node:
-    """Store and evaluate the report of an agent; return the node that it is about.
+def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Context) -> Found:
+    """Store and evaluate the report of an agent; return what a lookup of its node would return.
 
     Raises ReportInvalid for the wrong form, NodeNotFound when no single node waits for such a report, NodeLocked while
     a run has the node. A report that a hook refuses is accepted here: the step that waits for it fails with its text.
@@ -72,14 +72,15 @@ def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Con
         plugin_data["notes"] = [{"field": note.field, "note": note.text} for note in notes]
     inventories.save(node_id, inventory, plugin_data, session=session)
     wake(session, node, WaitFor.INSPECTION, facts={FACT: fact})
+    token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
     session.commit()
-    return node
+    return Found(node, config(node, token, context.settings))
 
 
 def _find(inventory: dict[str, Any], node_uuid: str | None, session: Session) -> Node:
     """Return the node that waits for the report, locked."""
     addresses = hardware_addresses(inventory["interfaces"])
-    found = [nodes.get(uuid_text(node_uuid), session=session)] if node_uuid else candidates(addresses, session=session)
+    found = [nodes.get(node_uuid, session=session)] if node_uuid else candidates(addresses, session=session)
     waiting = [node for node in found or _by_bmc(inventory, session) if node.provision_state in _BETWEEN]
     if len(waiting) != 1:
         names = [node.uuid for node in found]

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cryptography.fernet import Fernet
 from sqlmodel import Session, col, select
 
 from rackwright.catalog import Catalog
@@ -23,7 +22,7 @@ from rackwright.store.migrations import migrate
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation
 from rackwright.store.port import Port
-from rackwright.store.sealing import Sealer
+from rackwright.store.sealing import Sealer, read_key
 from rackwright.store.session import open_engine, reading, writing
 
 NODE = "11111111-1111-4111-8111-111111111111"
@@ -54,8 +53,11 @@ class House:
         file = folder / "rackwright.sqlite"
         file.write_bytes(schema())
         self.database = open_engine(f"sqlite:///{file}")
-        self.sealer = Sealer(Fernet.generate_key())
-        self.settings = Settings()
+        self.sealer = Sealer(read_key(folder / "secret.key"))
+        self.settings = Settings(state_dir=folder)
+
+    def set(self, **settings: Any) -> None:
+        self.settings = self.settings.model_copy(update=settings)
 
     def context(self, session: Session, minor: int = 68) -> Context:
         catalog = Catalog((), {}, {})

@@ -1,0 +1,31 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where an agent says that it is alive. Open to everybody: the token in the body proves the agent."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from rackwright.api.deps import CallDep, checked_ident, reply
+from rackwright.api.documents import takes
+from rackwright.api.schemas.agent import HEARTBEAT
+from rackwright.api.versions import since
+from rackwright.services import agents
+from rackwright.services.agents import Heartbeat
+
+router = APIRouter(prefix="/v1/heartbeat", tags=["agents"])
+
+SINCE = 22
+
+
+@router.post(
+    "/{ident}",
+    summary="Tell that an agent is alive",
+    status_code=202,
+    dependencies=[since(SINCE)],
+    openapi_extra=takes(body=HEARTBEAT),
+)
+def heartbeat(call: CallDep, ident: str) -> Response:
+    """Record the heartbeat and wake what waits for it."""
+    agents.heartbeat(checked_ident(ident), Heartbeat(**call.arguments(HEARTBEAT)), context=call.context)
+    return reply(status=202)
