@@ -12,7 +12,8 @@ author: Rackwright contributors (@rackwright)
 description:
   - Asks the conductor that started the run, through its unix socket, which nodes take part.
   - Host names are the UUIDs of the nodes.
-  - The only host variable is C(node), the node as the API shows it, without secrets.
+  - The host variable C(node) is the node as the API shows it, without secrets.
+  - For a step with ordinary tasks of its own, the arguments that it was asked for are host variables too.
   - All of it is text that users and machines wrote, so none of it is ever taken for a template.
 options:
   plugin:
@@ -70,3 +71,5 @@ class InventoryModule(BaseInventoryPlugin):
         for uuid, context in contexts.items():
             inventory.add_host(uuid)
             inventory.set_variable(uuid, "node", context["node"])
+            for name, value in (context.get("variables") or {}).items():
+                inventory.set_variable(uuid, name, value)

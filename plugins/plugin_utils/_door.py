@@ -20,9 +20,14 @@ class DoorError(Exception):
     """The conductor did not answer, or refused to."""
 
 
-def ask(door: str, run: str, *, step: int | None = None) -> dict[str, dict[str, Any]]:
-    """Return the contexts of a run's nodes by UUID; without ``step`` only what is no secret. Raise DoorError."""
+def ask(door: str, run: str, *, step: int | None = None, mark: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the contexts of a run's nodes by UUID; without ``step`` only what is no secret. Raise DoorError.
+
+    ``mark`` is a text that was just displayed as ``@mark <text>``: the answer holds what every line before it told.
+    """
     request: dict[str, Any] = {"run": run} if step is None else {"run": run, "step": step}
+    if mark is not None:
+        request["mark"] = mark
     try:
         answer = json.loads(_exchange(door, json.dumps(request).encode() + b"\n"))
     except (OSError, ValueError) as error:

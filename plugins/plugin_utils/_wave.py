@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+from uuid import uuid4
 
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -158,8 +159,10 @@ class WaveAction(ActionBase):
 
     def _serve_run(self, task_vars: Data) -> Data:
         step, memory = int(task_vars["step"]["index"]), _Memory.read(task_vars)
+        mark = str(uuid4())
+        Display().display(f"@mark {mark}")
         try:
-            contexts = ask(str(task_vars["rackwright_door"]), str(task_vars["rackwright_run"]), step=step)
+            contexts = ask(str(task_vars["rackwright_door"]), str(task_vars["rackwright_run"]), step=step, mark=mark)
         except DoorError as error:
             raise AnsibleActionFail(str(error)) from error
         absent = {*memory.gone, *memory.settled.get(str(step), ())}
