@@ -30,7 +30,8 @@ class RackLock:
     """The right to run the rack of a folder.
 
     The rack's own first process holds the lock too. So it is free only when all of the rack
-    has ended, also after the process that started it was killed.
+    has ended, also after the process that started it was killed. That process alone holds a
+    second lock, of the POSIX kind, which tells whether it lives.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -49,7 +50,7 @@ class RackLock:
         self.descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         end = time.monotonic() + _PATIENCE
         while not _try_lock(self.descriptor):
-            if owner := self._living_owner():
+            if owner := self._living_owner(self.descriptor):
                 os.close(self.descriptor)
                 raise AlreadyRunningError(
                     f"Could not start a rack in {options.directory}: process {owner.pid} runs one. Stop it first."
@@ -58,6 +59,7 @@ class RackLock:
                 os.close(self.descriptor)
                 raise LabError(f"A killed rack still holds {self._path}: end the processes that `fuser` names for it.")
             time.sleep(_PAUSE)
+        fcntl.lockf(self.descriptor, fcntl.LOCK_EX)
         os.ftruncate(self.descriptor, 0)
         options.description.unlink(missing_ok=True)
         os.pwrite(self.descriptor, json.dumps({"pid": os.getpid(), "options": options.to_json()}).encode(), 0)
@@ -81,7 +83,7 @@ class RackLock:
         except FileNotFoundError:
             return None
         try:
-            return None if _try_lock(descriptor) else self._living_owner()
+            return None if _try_lock(descriptor) else self._living_owner(descriptor)
         finally:
             os.close(descriptor)
 
@@ -108,13 +110,19 @@ class RackLock:
                 raise LabError(f"The rack still holds {self._path} after {_PATIENCE} s: see rack.log beside it.")
             time.sleep(_PAUSE)
 
-    def _living_owner(self) -> Owner | None:
+    def _living_owner(self, descriptor: int) -> Owner | None:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            return self._read_owner()
+        fcntl.lockf(descriptor, fcntl.LOCK_UN)
+        return None
+
+    def _read_owner(self) -> Owner | None:
         try:
             content = json.loads(self._path.read_text())
         except ValueError:
             return None  # it is just being written
-        if not Path("/proc", str(content["pid"])).exists():
-            return None
         return Owner(content["pid"], RackOptions.from_json(content["options"]))
 
 

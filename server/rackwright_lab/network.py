@@ -14,7 +14,7 @@ from rackwright_lab.options import RackOptions
 BRIDGE = "rack"
 _UPLINK = "uplink"
 _BRIDGE_MAC = "02:00:00:22:00:02"
-_PATIENCE = 15  # seconds for a link whose rack just ended to go
+_PATIENCE = 10  # seconds for a link whose rack just ended to go
 
 
 def _wire(options: RackOptions) -> str:
