@@ -127,7 +127,7 @@ class Call:
         return {name: args[name].kind.read(value, name) for name, value in given.items()}
 
 
-def parts_of(request: Request) -> Parts:
+async def parts_of(request: Request) -> Parts:
     """Return the parts of the daemon."""
     found: Parts = request.app.state.parts
     return found

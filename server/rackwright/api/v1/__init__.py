@@ -2,9 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resources of version 1 of the API, one router per file."""
 
-from rackwright.api.v1 import conductors, drivers, history, management, nodes, ports, root, states, traits, vifs
+from rackwright.api.v1 import (
+    conductors,
+    continue_inspection,
+    drivers,
+    heartbeat,
+    history,
+    lookup,
+    management,
+    nodes,
+    ports,
+    root,
+    states,
+    traits,
+    vifs,
+)
 
 ROUTERS = tuple(
-    module.router for module in (root, nodes, states, management, traits, history, vifs, ports, drivers, conductors)
+    module.router
+    for module in (
+        *(root, nodes, states, management, traits, history, vifs, ports, drivers, conductors),
+        *(lookup, heartbeat, continue_inspection),
+    )
 )
 """The router of each file, in the order in which paths are looked up."""
