@@ -21,11 +21,11 @@ help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 .PHONY: demo
-demo: system $(VENV)/ready ## Build a virtual rack and take its machines from enroll to a booted system
+demo: $(VENV)/ready ## Build a virtual rack and take its machines from enroll to a booted system
 	$(VENV)/bin/ansible-playbook -i localhost, rackwright.metal.demo
 
 .PHONY: test
-test: system $(VENV)/ready ## Run every check, the quick ones first, and say how long each took
+test: $(VENV)/ready ## Run every check, the quick ones first, and say how long each took
 	$(VENV)/bin/nox
 
 .PHONY: system
@@ -37,7 +37,7 @@ system: ## Install the Debian packages that are missing
 	  $(ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $$missing; fi
 
 # The pins stand in for the sources of the environment: it is filled again when they change.
-$(VENV)/ready: pyproject.toml hatch_build.py noxfile.py tests/constraints.txt
+$(VENV)/ready: pyproject.toml hatch_build.py noxfile.py tests/constraints.txt | system
 	[[ -x $(VENV)/bin/python ]] || $(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt nox uv
 	$(VENV)/bin/nox --session dev
