@@ -58,6 +58,8 @@ class Field:
     """Turn the value into what a version sees."""
     compute: Callable[[Row, Site], Any] | None = None
     """Make the value out of the whole row."""
+    unset_since: int = 1
+    """The version from which a patch may set it to null."""
     rule: Callable[[Any, int], None] | None = None
     """Check a value that a client sends against its version; raises NotAcceptableVersion."""
     about: str = ""

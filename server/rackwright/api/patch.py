@@ -10,7 +10,7 @@ from typing import Any
 import jsonpatch
 
 from rackwright.api.fields import Field, Resource, Row
-from rackwright.domain.errors import Invalid, InvalidPatch
+from rackwright.domain.errors import Invalid, InvalidPatch, NotAcceptableVersion
 from rackwright.store.sealing import holds_seal
 
 _CHANGING = ("add", "replace", "remove", "move", "copy")
@@ -30,7 +30,13 @@ def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[s
     for operation in operations:
         after = _applied(resource, after, operation, minor)
     touched = {name for name, value in after.items() if value != before[name]}
-    return {name: resource.by_name[name].read(after[name], minor) for name in after if name in touched}
+    return {name: _read(resource.by_name[name], after[name], minor) for name in after if name in touched}
+
+
+def _read(field: Field, value: Any, minor: int) -> Any:
+    if value is None and minor < field.unset_since:
+        raise NotAcceptableVersion(what=f"Unsetting {field.name}", since=field.unset_since, minor=minor)
+    return field.read(value, minor)
 
 
 def _applied(resource: Resource, document: dict[str, Any], operation: Any, minor: int) -> dict[str, Any]:

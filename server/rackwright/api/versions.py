@@ -8,11 +8,11 @@ Versions are given as their minor number: 41 means 1.41.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Depends, Request
-from fastapi.params import Depends as DependsType
+from fastapi import Request, params
 
 from rackwright.domain.errors import Invalid, NotAcceptableVersion, NotFound
 
@@ -66,16 +66,23 @@ def minor(request: Request) -> int:
 _REFUSALS: Mapping[int, Callable[..., Exception]] = {
     404: NewerEndpoint,
     405: MethodOfNewerVersion,
-    406: lambda **facts: NotAcceptableVersion(what="this resource", **facts),
+    406: lambda **facts: NotAcceptableVersion(what="This resource", **facts),
 }
 
 
-def since(first: int, *, refusal: int = 404) -> DependsType:
+@dataclass(frozen=True, slots=True)
+class Since:
+    """Hides an endpoint from versions before ``first``; a dependency."""
+
+    first: int
+    refusal: int = 404
+
+    async def __call__(self, request: Request) -> None:
+        """Raise the error of the status ``refusal`` for a version that is too old."""
+        if minor(request) < self.first:
+            raise _REFUSALS[self.refusal](since=self.first, minor=minor(request))
+
+
+def since(first: int, *, refusal: int = 404) -> params.Depends:
     """Return the dependency that hides an endpoint from older versions, with status 404, 405 or 406."""
-
-    async def gate(request: Request) -> None:
-        if minor(request) < first:
-            raise _REFUSALS[refusal](since=first, minor=minor(request))
-
-    gated: Callable[[Request], Awaitable[None]] = gate
-    return Depends(gated)  # type: ignore[no-any-return]  # fastapi annotates it as Any
+    return params.Depends(Since(first, refusal))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected, WrongState
@@ -42,18 +43,30 @@ def row(node: Node, *, context: Context) -> Row:
 def listed(columns: Sequence[str], *, context: Context, filters: Mapping[str, Any], page: Page) -> list[Row]:
     """Return one page of nodes with the named columns; ``conductor`` may be one of them and one of the filters.
 
-    A node's conductor is computed, so its filter looks at the page only. Raise NodeNotFound for an unknown marker.
+    Raise NodeNotFound for an unknown marker.
     """
     host = filters.get("conductor")
     stored = {name: value for name, value in filters.items() if name != "conductor"}
-    with_host = "conductor" in columns or host is not None
+    if host is None:
+        return _page(columns, context, stored, page)
+    found: list[Row] = []
+    while page.limit is None or len(found) < page.limit:
+        rows = _page((*columns, "conductor"), context, stored, page)
+        found += [each for each in rows if each["conductor"] == host]
+        if page.limit is None or len(rows) < page.limit:
+            break
+        page = replace(page, marker=rows[-1]["uuid"])
+    return found[: page.limit]
+
+
+def _page(columns: Sequence[str], context: Context, filters: Mapping[str, Any], page: Page) -> list[Row]:
     wanted = [name for name in columns if name != "conductor"]
-    if with_host:
-        wanted += [name for name in _FOR_HOST if name not in wanted]
-    rows = nodes.listed(wanted, session=context.session, filters=stored, page=page)
-    if with_host:
+    if "conductor" in columns:
+        wanted += _FOR_HOST
+    rows = nodes.listed(tuple(dict.fromkeys(wanted)), session=context.session, filters=filters, page=page)
+    if "conductor" in columns:
         _add_hosts(rows, context)
-    return rows if host is None else [each for each in rows if each["conductor"] == host]
+    return rows
 
 
 def children(uuid: str, *, context: Context) -> list[str]:

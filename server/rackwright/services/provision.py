@@ -77,14 +77,13 @@ def change(ident: str, target: str, arguments: Mapping[str, Any], *, context: Co
 
 
 def _legal(node: Node, wish: Wish, context: Context) -> Transition:
-    event = event_for(wish.target, context.minor)
+    event_for(wish.target, context.minor)
     if node.maintenance and wish.target in ("active", "rebuild"):
         raise NodeInMaintenance(attempted=f"Verb {wish.target}", node=node.uuid)
     try:
         return transition_for(ProvisionState(node.provision_state), wish.target, context.minor)
     except InvalidState:
-        if event is not Event.ABORT:
-            check_unlocked(node)
+        check_unlocked(node)
         raise
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,11 +23,11 @@ from rackwright.domain.errors import OperationFailed
 
 MASK = "******"
 _SEALED = "$sealed"
-_WORDS = (
-    "password", "adminpass", "admin_pass", "auth_token", "token", "new_pass", "secret", "sys_pswd", "configdrive",
-    "chappassword", "chapsecret", "encrypted_key", "private_key", "fernetkey", "sslkey", "passphrase",
-    "snmp_auth_key", "snmp_priv_key",
-)  # fmt: skip
+_WORDS = re.compile(
+    "password|adminpass|admin_pass|auth_token|token|new_pass|secret|sys_pswd|configdrive|chappassword|chapsecret"
+    "|encrypted_key|private_key|fernetkey|sslkey|passphrase|snmp_auth_key|snmp_priv_key",
+    re.IGNORECASE,
+)
 _ALWAYS = ("configdrive", "image_url")
 """Keys of the first level whose value is a secret whatever its type."""
 
@@ -45,8 +46,7 @@ def read_key(path: Path) -> bytes:
 
 def is_secret(name: str) -> bool:
     """Return whether a value under this key is a secret."""
-    lowered = name.lower()
-    return any(word in lowered for word in _WORDS)
+    return _WORDS.search(name) is not None
 
 
 def is_sealed(value: object) -> bool:

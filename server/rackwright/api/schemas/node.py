@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from rackwright.api.fields import Field, Resource
 from rackwright.api.kinds import (
@@ -24,10 +23,8 @@ from rackwright.api.kinds import (
     string,
 )
 from rackwright.api.links import below, links
-from rackwright.domain.errors import NotAcceptableVersion
 from rackwright.domain.states import ProvisionState
 
-_UNSET_CHASSIS_SINCE = 25
 _AVAILABLE_SINCE = 2
 _INSPECT_WAIT_SINCE = 39
 
@@ -39,11 +36,6 @@ def _state(value: str | None, minor: int) -> str | None:
     if value == ProvisionState.INSPECT_WAIT and minor < _INSPECT_WAIT_SINCE:
         return ProvisionState.INSPECTING.value
     return value
-
-
-def _chassis(value: Any, minor: int) -> None:
-    if value is None and minor < _UNSET_CHASSIS_SINCE:
-        raise NotAcceptableVersion(what="Unsetting chassis_uuid", since=_UNSET_CHASSIS_SINCE, minor=minor)
 
 
 NETWORK_DATA = Kind(
@@ -137,7 +129,7 @@ NODE = Resource(
         links("nodes/{0[uuid]}"),
         Field("conductor", ANYTHING, 49, sort=False, about="The host that takes care of the node."),
         _shown("allocation_uuid", since=52),
-        _open("chassis_uuid", UUID_TEXT.or_null(), rule=_chassis),
+        _open("chassis_uuid", UUID_TEXT.or_null(), unset_since=25),
         below("ports", "nodes/{0[uuid]}/ports"),
         below("states", "nodes/{0[uuid]}/states", since=14),
         below("portgroups", "nodes/{0[uuid]}/portgroups", since=24),
