@@ -25,7 +25,7 @@ from rackwright.domain.errors import Invalid, MissingParameter, NodeNotFound
 from rackwright.domain.outcomes import WaitFor, cut
 from rackwright.domain.states import ProvisionState, StateTraits
 from rackwright.engine.inventory import identifying, macs
-from rackwright.engine.wake import wake
+from rackwright.engine.operations import wake
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import node as nodes
 from rackwright.store import port as ports

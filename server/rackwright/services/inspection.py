@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlmodel import Session
 
@@ -29,7 +30,7 @@ from rackwright.engine.inspection import (
     with_capabilities,
 )
 from rackwright.engine.inventory import Note, bmc_addresses, check, hardware_addresses
-from rackwright.engine.wake import wake
+from rackwright.engine.operations import wake
 from rackwright.services.agents import TOKENS_SINCE, Found, candidates, config, hand_out_token
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import inventory as inventories
@@ -41,8 +42,8 @@ from rackwright.store.port import Port
 BMC_ADDRESSES = "lookup_bmc_addresses"
 """Key of driver_internal_info: the addresses by which the machine may know its BMC."""
 
-FACT = "inspection"
-"""Fact of the operation once the report is there: ``{"error": null or {"cause", "action"}}``."""
+RECEIVED, REFUSED = "inventory_received", "inventory_refused"
+"""Facts of the operation: true once the report is there; why a hook refused it (``cause``, ``action``)."""
 
 _BETWEEN = (ProvisionState.INSPECT_WAIT, ProvisionState.INSPECTING)
 
@@ -60,18 +61,18 @@ def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Con
     node = _find(inventory, node_uuid, session)
     plugin_data.pop("logs", None)  # a whole archive, of use for nobody who reads the inventory
     node_id, known = _id(node), ports.of_node(_id(node), session=session)
-    fact: dict[str, Any] = {"error": None}
+    facts: dict[str, Any] = {RECEIVED: True}
     try:
         changes = evaluate(stages(options), _subject(inventory, plugin_data, node, known, options))
         notes += [*changes.notes, *_apply(changes, node, known, session)]
         plugin_data |= changes.plugin_data
     except InspectionFailed as failed:
-        fact = {"error": {"cause": failed.facts["cause"], "action": failed.facts["action"]}}
+        facts[REFUSED] = {"cause": failed.facts["cause"], "action": failed.facts["action"]}
     _tell(node, notes)
     if notes:
         plugin_data["notes"] = [{"field": note.field, "note": note.text} for note in notes]
     inventories.save(node_id, inventory, plugin_data, session=session)
-    wake(session, node, WaitFor.INSPECTION, facts={FACT: fact})
+    wake(session, node, WaitFor.INSPECTION, facts=facts)
     token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
     session.commit()
     return Found(node, config(node, token, context.settings))
@@ -97,7 +98,20 @@ def _by_bmc(inventory: dict[str, Any], session: Session) -> Sequence[Node]:
     """Return the waiting nodes whose BMC has an address of the report."""
     told = set(bmc_addresses(inventory))
     waiting = nodes.find(session=session, provision_state=ProvisionState.INSPECT_WAIT.value) if told else ()
-    return [node for node in waiting if told & set(node.driver_internal_info.get(BMC_ADDRESSES) or ())]
+    return [node for node in waiting if told & _bmc_addresses_of(node)]
+
+
+def _bmc_addresses_of(node: Node) -> set[str]:
+    """Return the noted addresses of a node's BMC, and the host that driver_info names."""
+    named = [str(value) for key, value in node.driver_info.items() if key.endswith("_address")]
+    return {_host(text) for text in named} | set(node.driver_internal_info.get(BMC_ADDRESSES) or ())
+
+
+def _host(text: str) -> str:
+    try:
+        return urlsplit(text if "//" in text else f"//{text}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _subject(

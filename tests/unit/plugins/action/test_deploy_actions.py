@@ -213,3 +213,9 @@ def test_an_inspection_waits_until_the_report_has_come(serve: Any, context: Data
     assert serve("await_inventory", context) == Waiting("inspection")
     context["facts"]["inventory_received"] = True
     assert serve("await_inventory", context) == Done()
+
+
+def test_an_inspection_fails_with_the_reason_for_which_the_report_was_refused(serve: Any, context: Data) -> None:
+    context["facts"] |= {"inventory_received": True, "inventory_refused": {"cause": "no disk.", "action": "Add one."}}
+    with pytest.raises(OperationError, match=r"evaluate the inspection report: no disk\. Add one\."):
+        serve("await_inventory", context)

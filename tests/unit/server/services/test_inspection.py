@@ -78,8 +78,8 @@ def test_a_report_is_stored_evaluated_and_wakes_the_operation(house: Inspection)
     assert house.node().properties == {"kept": 1, "cpu_arch": "x86_64"}
     assert house.ports() == [(MAC, True), (OTHER_MAC, True)]
     operation = house.operation()
-    assert (operation.status, operation.waits_for) == ("ready", None)
-    assert operation.facts == {"inspection": {"error": None}}
+    assert operation.status == "ready"
+    assert operation.facts == {"inventory_received": True}
 
 
 def test_a_second_inspection_replaces_the_inventory(house: Inspection) -> None:
@@ -98,7 +98,7 @@ def test_a_report_that_a_hook_refuses_fails_the_step_with_its_text_and_changes_n
     house.send(report(MAC, OTHER_MAC, error="no usable disk"))
     operation = house.operation()
     assert operation.status == "ready"
-    told = operation.facts["inspection"]["error"]
+    told = operation.facts["inventory_refused"]
     assert told["cause"] == "ramdisk-error: the ramdisk reports: no usable disk"
     assert told["action"]
     assert house.node().properties == {}
@@ -146,6 +146,13 @@ def test_the_address_of_the_bmc_decides_where_no_port_is_known(house: Inspection
     house.expect(OTHER, driver_internal_info={"lookup_bmc_addresses": ["192.0.2.30", "2001:db8::30"]})
     assert house.send(report(MAC)) == OTHER
     assert house.ports(OTHER) == [(MAC, True)]
+
+
+@pytest.mark.parametrize("address", ["192.0.2.30", "https://192.0.2.30/redfish", "https://192.0.2.30:8000"])
+def test_the_address_of_driver_info_counts_as_the_one_of_the_bmc(house: Inspection, address: str) -> None:
+    house.expect(NODE, driver_info={"redfish_address": "https://[192.0.2.30"})
+    house.expect(OTHER, driver_info={"redfish_address": address})
+    assert house.send(report(MAC)) == OTHER
 
 
 def test_two_nodes_behind_one_bmc_address_are_ambiguous(house: Inspection) -> None:
@@ -228,7 +235,7 @@ def test_odd_bytes_in_hardware_data(house: Inspection, caplog: pytest.LogCapture
     body["inventory"]["interfaces"][0]["lldp"] = [[5, "fffe"]]
     house.send(body)
     operation, stored = house.operation(), house.stored()
-    assert (operation.status, operation.facts) == ("ready", {"inspection": {"error": None}})
+    assert (operation.status, operation.facts) == ("ready", {"inventory_received": True})
     assert stored is not None
     text = json.dumps([stored.inventory, stored.plugin_data], ensure_ascii=False)
     assert json.loads(text.encode()) == [stored.inventory, stored.plugin_data]
