@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _config_drive
 from ansible_collections.rackwright.metal.plugins.module_utils._agent import Agent
 from ansible_collections.rackwright.metal.plugins.module_utils._agent_steps import step_job
 from ansible_collections.rackwright.metal.plugins.module_utils._agent_work import OPTIONS, WRITE_IMAGE, write_image
+from ansible_collections.rackwright.metal.plugins.module_utils._config_drive import ready
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._image import check_fits
 from ansible_collections.rackwright.metal.plugins.plugin_utils._agent_action import AgentAction, carry_out
@@ -32,7 +32,7 @@ class ActionModule(AgentAction):
         def params() -> dict[str, Any]:
             check_fits(image, disk)
             deploy, whole = node.context["deploy"], node.context["node"]
-            drive = _config_drive.ready(deploy.get("configdrive"), whole)
+            drive = ready(deploy.get("configdrive"), whole)
             url = place(node.context).url if image["local"] else deploy["instance_info"]["image_source"]
             values = {**node.params, "node": whole, "ports": node.context["ports"], "image": image, "image_url": url}
             version = node.facts.get("hardware_manager_version")

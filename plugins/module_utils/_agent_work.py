@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _config_drive
 from ansible_collections.rackwright.metal.plugins.module_utils._agent import AGENT_OPTIONS, Agent, AgentBusy
 from ansible_collections.rackwright.metal.plugins.module_utils._agent_steps import (
     Job,
@@ -25,6 +24,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._agent_steps impo
     step_job,
     step_params,
 )
+from ansible_collections.rackwright.metal.plugins.module_utils._config_drive import ready
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._hints import find
 from ansible_collections.rackwright.metal.plugins.module_utils._image import check_fits, image_info
@@ -192,7 +192,7 @@ def image(params: Data, check_mode: bool) -> Data:
     check_fits(params["image"], params["root_device"])
     if check_mode:
         return {"changed": True}
-    drive = _config_drive.ready(params["configdrive"], params["node"])
+    drive = ready(params["configdrive"], params["node"])
     values = write_image(params, drive)
     finish(connect(params), step_job("deploy", WRITE_IMAGE, lambda: values), params["wait_timeout"])
     return {"changed": True}

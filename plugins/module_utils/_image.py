@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _image_file
 from ansible_collections.rackwright.metal.plugins.module_utils._checksums import Checksum, file_name, wanted
 from ansible_collections.rackwright.metal.plugins.module_utils._download import head, shown
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._image_file import opened, publish, size_of, verify
 
 try:
     from oslo_utils.imageutils import format_inspector
@@ -110,12 +110,12 @@ def _local(source: str, instance_info: Mapping[str, Any], place: Place, check_mo
             "there is no folder that agents can download from",
             "Give dest and dest_url.",
         )
-    with _image_file.opened(source, place.allowed) as stream:
-        size = _image_file.size(stream)
+    with opened(source, place.allowed) as stream:
+        size = size_of(stream)
         content = inspect(stream, size, source, claimed(instance_info))
         checksum = wanted(instance_info, file_name(source))
-        _image_file.verify(stream, checksum, source)
-        changed = _image_file.publish(stream, place.path, check_mode=check_mode)
+        verify(stream, checksum, source)
+        changed = publish(stream, place.path, check_mode=check_mode)
     return _image(source, content, checksum, size=size, local=True, changed=changed)
 
 

@@ -45,7 +45,7 @@ def opened(url: str, allowed: Sequence[str]) -> Iterator[BufferedReader]:
         os.close(descriptor)
 
 
-def size(stream: BufferedReader) -> int:
+def size_of(stream: BufferedReader) -> int:
     """Return the size of an open file in bytes."""
     return os.fstat(stream.fileno()).st_size
 

@@ -13,8 +13,8 @@ from tests.unit.house.tree import ROOT, constant, imports, kept, load
 MODULES = {PurePath(path).stem: path for path in kept("plugins/modules/*.py")}
 ACTIONS = {PurePath(path).stem: path for path in kept("plugins/action/*.py")}
 OURS = "ansible_collections.rackwright.metal.plugins."
-# The libraries of BMC protocols; `missing_required_lib` speaks when one is absent.
-LIBRARIES = {"pyghmi", "sushy", "requests", "urllib3"}
+# The libraries of BMC protocols and image formats; `missing_required_lib` speaks when one is absent.
+LIBRARIES = {"oslo_utils", "pycdlib", "pyghmi", "sushy", "requests", "urllib3"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -25,7 +25,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._errors import Op
 from ansible_collections.rackwright.metal.tests.unit.plugins.image_server import ImageServer
 
 NODE = {"uuid": "node-1", "name": "rack1-u4"}
-FULL = {
+FULL: dict[str, Any] = {
     "meta_data": {"hostname": "web-1", "public_keys": {"a": "ssh-ed25519 AAAA"}},
     "user_data": "#cloud-config\n# Grüße 🚀\n",
     "network_data": {"links": [{"id": "eth0", "mtu": None}, {"id": "eth1", "mtu": 9000}], "networks": []},
@@ -56,8 +56,8 @@ def test_an_object_becomes_a_drive_that_readers_understand(facet: str) -> None:
     names = ("meta_data.json", "user_data", "network_data.json", "vendor_data2.json")
     assert sorted(found) == sorted(f"{folder}/{name}" for folder in folders for name in names)
     for folder in folders:
-        assert json.loads(found[f"{folder}/meta_data.json"]) == {**NODE, **FULL["meta_data"]}  # type: ignore[dict-item]
-        assert found[f"{folder}/user_data"] == FULL["user_data"].encode()  # type: ignore[attr-defined]
+        assert json.loads(found[f"{folder}/meta_data.json"]) == {**NODE, **FULL["meta_data"]}
+        assert found[f"{folder}/user_data"] == FULL["user_data"].encode()
         assert json.loads(found[f"{folder}/vendor_data2.json"]) == FULL["vendor_data"]
 
 
