@@ -109,6 +109,10 @@ class Conductor:
         with writing(self._world.database) as session:
             conductors.sign_off(self._world.settings.conductor_host, session=session)
             session.commit()
+        self.drop()
+
+    def drop(self) -> None:
+        """Close the door and let everything else lie, as a death would."""
         self._door.shutdown()
         self._door.server_close()
         self._changes.close()

@@ -56,7 +56,7 @@ class Door(socketserver.ThreadingUnixStreamServer):
 
     def open(self) -> None:
         """Begin to serve."""
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 5}, name="door", daemon=True).start()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, name="door", daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Log what went wrong with one connection; the door stays open."""

@@ -171,6 +171,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
         status = OperationStatus.ABORTED if operation.abort_requested else OperationStatus.FAILED
     else:
         status = OperationStatus.DONE
+        _resume(node, Phase(operation.phase), at)
         if operation.phase == Phase.UNDEPLOY:
             transitions.wipe_instance(node, session=session)
         else:
