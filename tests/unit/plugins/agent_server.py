@@ -1,14 +1,21 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small HTTPS server that speaks the command API of ironic-python-agent, and records what it was asked."""
+"""A small HTTPS server that speaks the command API of ironic-python-agent, and records what it was asked.
+
+As a program it is an agent with one disk whose commands end by themselves: with a folder and a number of seconds as
+arguments it writes how to reach it to ``agent.json`` in the folder, and serves for so long.
+"""
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import json
 import socket
 import ssl
+import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,6 +69,7 @@ class AgentServer:
         self.tokens: list[str | None] = []
         self.posted: list[dict[str, Any]] = []
         self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.pages: dict[str, Any] = {}
         self.drop_after_post = False
         self.drop_before_post = False
         self.address = "127.0.0.1"
@@ -141,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         agent: AgentServer = self.server.agent
         path, allowed = self._asked()
+        if path in agent.pages:
+            return self._answer(200, agent.pages[path])
         if path == "/v1/status":
             return self._answer(200, {"started_at": 1.0, "version": "13.0.0"})
         if not path.startswith("/v1/commands/"):
@@ -188,3 +198,34 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def main(folder: Path, seconds: float) -> None:
+    """Be an agent for a while."""
+    agent = AgentServer(folder)
+    disk = {"name": "/dev/sda", "size": 8 << 30, "serial": "S1", "model": "disk"}
+    steps = {"Generic": [{"step": "erase_devices", "interface": "deploy", "priority": 10}]}
+    logs = base64.b64encode(b"archive").decode()
+    agent.answers = {
+        "poll.get_hardware_info": lambda _: {"disks": [disk]},
+        "standby.get_partition_uuids": lambda _: {},
+        "log.collect_system_logs": lambda _: {"system_logs": logs},
+        "image.install_bootloader": lambda _: None,
+    }
+    for kind in ("clean", "deploy", "service"):
+        offered = {f"{kind}_steps": steps, "hardware_manager_version": {"generic": "1"}}
+        agent.answers[f"{kind}.get_{kind}_steps"] = lambda _, offered=offered: offered
+        agent.answers[f"{kind}.execute_{kind}_step"] = lambda params, kind=kind: {f"{kind}_step": params["step"]}
+    agent.pages = {
+        "/v1/nodes/node-1": {"provision_state": "manageable", "last_error": None},
+        "/v1/nodes/node-1/inventory": {"inventory": {"disks": [disk]}},
+    }
+    with agent.running():
+        part = folder / "agent.json.part"
+        part.write_text(json.dumps(agent.options()))
+        part.replace(folder / "agent.json")
+        time.sleep(seconds)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]))
