@@ -18,8 +18,11 @@ class ActionModule(AgentAction):
 
     def options(self, context: dict[str, Any]) -> dict[str, Any]:
         """Take the hints of the deployment."""
-        given, deploy = super().options(context), context.get("deploy") or {}
-        return {**given, "hints": deploy.get("root_device"), "skip_block_devices": deploy.get("skip_block_devices")}
+        given = super().options(context)
+        if not context:
+            return given
+        deploy = context["deploy"]
+        return {**given, "hints": deploy["root_device"], "skip_block_devices": deploy["skip_block_devices"]}
 
     def serve(self, node: Node, agent: Agent) -> Outcome:
         """Choose once for an operation: while the agent writes it can't be asked again."""

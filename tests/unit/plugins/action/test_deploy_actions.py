@@ -120,6 +120,21 @@ def test_hints_that_fit_no_disk_or_two_fail(serve: Any, context: Data, hints: Da
         serve("root_device", context)
 
 
+@pytest.mark.usefixtures("disks")
+def test_outside_a_run_the_task_gives_the_options(agent: AgentServer, serve: Any, tmp_path: Path) -> None:
+    chosen = serve("root_device", {}, **agent.options(), hints={"serial": "B"})
+    assert chosen.result["root_device"]["name"] == "/dev/sdb"
+    assert not serve("agent_bootloader", {}, **agent.options(), boot_mode="bios").changed
+    assert serve("agent_info", {}, **agent.options()).result["status"]["version"] == "13.0.0"
+    with pytest.raises(OperationError, match="no folder for them is given"):
+        serve("agent_logs", {}, **agent.options())
+    with pytest.raises(OperationError, match="has no image_source"):
+        serve("image", {})
+    assert serve("config_drive", {}, dest=str(tmp_path / "drive"), meta_data={"a": 1}).changed
+    with pytest.raises(OperationError, match="no node is given"):
+        serve("await_inventory", {})
+
+
 def test_writing_without_a_checked_image_fails(serve: Any, context: Data) -> None:
     with pytest.raises(OperationError, match="no image was checked"):
         serve("agent_image", context)
