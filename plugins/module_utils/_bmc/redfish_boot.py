@@ -14,7 +14,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import Boot
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import Service, link, rejects
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
+    Service,
+    detail,
+    link,
+    rejects,
+)
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 
 Data = dict[str, Any]
@@ -63,11 +68,11 @@ class BootOverride:
     def current(self) -> Boot:
         """Return what is set now."""
         names = {name: device for device, targets in TARGETS.items() for name in targets}
-        active = self._get(ENABLED) not in (None, "Disabled")
+        active = next((boot for boot in self._places.values() if boot.get(ENABLED) not in (None, "Disabled")), {})
         mode = self._get(MODE)
         return Boot(
-            device=names.get(str(self._get(TARGET))) if active else None,
-            persistent=self._get(ENABLED) == "Continuous",
+            device=names.get(str(active.get(TARGET))),
+            persistent=active.get(ENABLED) == "Continuous",
             mode=next((ours for ours, theirs in MODES.items() if theirs == mode), None),
             supported=tuple(device for device in TARGETS if self._target(device)),
         )
@@ -106,7 +111,11 @@ class BootOverride:
                     raise
                 accepted, refusal = False, error
             if self._shows(wanted, patient=accepted):
-                return f"The BMC refused a form of the boot override, but it is set now: {refusal}" if refusal else None
+                return (
+                    f"The BMC refused a form of the boot override, but it is set now: {detail(refusal)}."
+                    if refusal
+                    else None
+                )
         if refusal is not None:
             raise refusal
         raise OperationError(

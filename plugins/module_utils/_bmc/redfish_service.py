@@ -43,6 +43,10 @@ PAUSE = 2.0
 """Seconds between two attempts."""
 
 BUSY = (409, 429, 502, 503, 504)
+_NOT_REDFISH = (
+    "What answers there does not speak Redfish.",
+    "Check the BMC's address, and that Redfish is enabled.",
+)
 _REFUSED_ETAG = (412, 428)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
@@ -77,6 +81,9 @@ class Service:
         except OperationError:
             self._connector.close()
             raise
+        except (AttributeError, TypeError) as error:  # sushy takes for granted that the root is an object
+            self._connector.close()
+            raise OperationError(f"connect (BMC {self.base})", *_NOT_REDFISH) from error
 
     @contextmanager
     def attempting(self, what: str) -> Iterator[None]:
@@ -176,6 +183,7 @@ class Service:
             reason = f"it redirects a {answer.request.method} with HTTP {answer.status_code}, which would lose it"
         else:
             return
+        answer.close()
         raise requests.exceptions.InvalidURL(reason)
 
 
@@ -248,21 +256,21 @@ def _explain(error: Exception) -> tuple[str, str]:
     """Return the cause, and what to do about it."""
     match error:
         case json.JSONDecodeError():
-            return "What answers there does not speak Redfish.", "Check the BMC's address, and that Redfish is enabled."
+            return _NOT_REDFISH
         case exceptions.AccessError(status_code=403):
             return (
-                f"The BMC refuses it to this user: {_detail(error)}.",
+                f"The BMC refuses it to this user: {detail(error)}.",
                 "Give the user the rights of an operator.",
             )
         case exceptions.AccessError() | exceptions.MissingXAuthToken():
             return "The BMC refuses user name and password (HTTP 401).", "Correct user name and password of the BMC."
         case exceptions.ResourceNotFoundError():
-            return f"The BMC has no such resource: {_detail(error)}.", "Check the system id and the BMC's firmware."
+            return f"The BMC has no such resource: {detail(error)}.", "Check the system id and the BMC's firmware."
         case exceptions.HTTPError(status_code=status) if status in BUSY:
-            cause = f"The BMC is busy or out of order (HTTP {status}: {_detail(error)}), {ATTEMPTS} attempts in a row."
+            cause = f"The BMC is busy or out of order (HTTP {status}: {detail(error)}), {ATTEMPTS} attempts in a row."
             return cause, "Repeat when it has recovered; reset the BMC when it does not."
         case exceptions.HTTPError():
-            cause = f"The BMC refuses it with HTTP {error.status_code}: {_detail(error)}."
+            cause = f"The BMC refuses it with HTTP {error.status_code}: {detail(error)}."
             return cause, "Check the BMC's log and firmware."
         case exceptions.ConnectionError():
             return _explain_connection(error)
@@ -304,5 +312,6 @@ def _reason(chain: list[BaseException]) -> str:
     return str(chain[-1])
 
 
-def _detail(error: Any) -> str:
+def detail(error: Any) -> str:
+    """Return what the BMC says about the refusal of a request."""
     return str(getattr(error, "detail", None) or getattr(error, "code", None) or "no reason given").rstrip(".")
