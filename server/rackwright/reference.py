@@ -19,10 +19,15 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of, possible, transition_for
+from rackwright.settings import Settings
 
 _LATEST = max(max(verb.since, *verb.arguments.values(), *verb.since_in.values(), 0) for verb in VERBS.values())
 
@@ -76,7 +81,65 @@ def steps_schema() -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
+def settings_page() -> str:
+    """Return the page about the settings of the daemon: name, type, default and meaning of each."""
+    rows = (
+        f"| `{name}` | {_kind(field)} | {_default(field)} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    )
+    return "\n".join(
+        [
+            *_head("settings", "Settings"),
+            "The command line goes before environment variables (`RACKWRIGHT_` and the name in capitals; lists and",
+            "objects as JSON), these before the TOML file that `--config` or `RACKWRIGHT_CONFIG` names. Times are in",
+            "seconds. Where Ironic has the setting, name, unit and default are Ironic's, without its section.",
+            "",
+            "| name | type | default | meaning |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+_FOUND_AT_START = {"conductor_host": "the host name", "run_slots": "twice the processors"}
+
+
+def _kind(field: FieldInfo) -> str:
+    """Return the type of a setting in words."""
+    annotation: Any = field.annotation
+    schema = TypeAdapter(annotation).json_schema()
+    return " or ".join(_word(each) for each in schema.get("anyOf", [schema]))
+
+
+_KINDS = {
+    "string": "text",
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "list",
+    "object": "object",
+    "path": "path",
+    "null": "null",
+}
+
+
+def _word(schema: Mapping[str, Any]) -> str:
+    if choices := schema.get("enum"):
+        return " or ".join(f"`{each}`" for each in choices)
+    return _KINDS[schema.get("format") or schema["type"]]
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is not None:
+        return next(text for name, text in _FOUND_AT_START.items() if Settings.model_fields[name] is field)
+    value = field.get_default()
+    plain = [str(each) for each in value] if isinstance(value, tuple) else value
+    return f"`{json.dumps(str(plain) if isinstance(plain, Path) else plain)}`"
+
+
 PAGES: Mapping[str, Page] = {
+    "settings": Page("docs/reference/settings.md", settings_page),
     "states": Page("docs/explanation/states.md", states_page),
     "steps-schema": Page("docs/reference/steps.schema.json", steps_schema),
 }

@@ -6,7 +6,7 @@ Read once at start; nothing of Ansible is imported.
 """
 
 from rackwright.catalog.load import load
-from rackwright.catalog.locate import Collection, locate
+from rackwright.catalog.locate import Collection
 from rackwright.catalog.offer import Catalog, HardwareType, Implementation
 
-__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "load", "locate"]
+__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "load"]

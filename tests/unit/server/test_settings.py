@@ -1,0 +1,107 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from rackwright.reference import settings_page
+from rackwright.settings import Settings, SettingsInvalid, load
+
+
+def test_the_command_line_goes_before_the_environment_before_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "rackwright.toml"
+    file.write_text("port = 1\nwave_size = 2\nrun_slots = 3\n")
+    monkeypatch.setenv("RACKWRIGHT_PORT", "4")
+    monkeypatch.setenv("RACKWRIGHT_WAVE_SIZE", "5")
+    found = load(file, port=6)
+    assert (found.port, found.wave_size, found.run_slots) == (6, 5, 3)
+
+
+def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "rackwright.toml"
+    file.write_text("automated_clean = false\n")
+    monkeypatch.setenv("RACKWRIGHT_CONFIG", str(file))
+    assert load().automated_clean is False
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"host_ip": "0.0.0.0"}, "host_ip 0.0.0.0"),
+        ({"host_ip": "host.example"}, "trust_network"),
+        ({"heartbeat_timeout": 10}, "heartbeat_interval"),
+        ({"auth_strategy": "http_basic"}, "http_basic_auth_user_file"),
+        ({"file_url_allowed_paths": ("/",)}, "file_url_allowed_paths"),
+        ({"file_url_allowed_paths": ("images",)}, "absolute"),
+        ({"file_url_allowed_paths": ("/var/../etc",)}, "too much"),
+        ({"kernel_append_params": "a\nb"}, "one line"),
+        ({"public_endpoint": "ftp://192.0.2.1"}, "http"),
+        ({"auto_discovery_enabled": True}, "auto_discovery_driver"),
+        ({"port": 0}, "port"),
+        ({"automated_clean": "perhaps"}, "automated_clean"),
+    ],
+)
+def test_unsafe_or_contradictory_values_are_refused_with_the_name_of_the_setting(
+    given: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        load(**given)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.5.5.5"])
+def test_without_authentication_the_machine_itself_may_ask(host: str) -> None:
+    assert load(host_ip=host).host_ip == host
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "rackwright.toml"
+    file.write_text("wave_sise = 5\n")
+    with pytest.raises(SettingsInvalid, match=r"rackwright\.toml.*wave_sise.*wave_size"):
+        load(file)
+    monkeypatch.setenv("RACKWRIGHT_AUTOMATED_CLEEN", "false")
+    with pytest.raises(SettingsInvalid, match="automated_clean"):
+        load()
+
+
+@pytest.mark.parametrize("text", [None, "port =", "\xff"])
+def test_a_file_that_cannot_be_read_is_told_with_its_name(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "rackwright.toml"
+    if text is not None:
+        file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(SettingsInvalid, match=r"rackwright\.toml"):
+        load(file)
+
+
+def test_a_refused_value_is_not_repeated_in_the_message() -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        load(database_url=["canary"])
+    assert "canary" not in str(caught.value)
+
+
+def test_settings_do_not_change_and_do_not_show_the_database() -> None:
+    found = load(database_url="postgresql://user:canary@db.example/x")
+    assert "canary" not in repr(found)
+    with pytest.raises(ValidationError):
+        found.port = 5  # type: ignore[misc]  # that it is refused is the point
+
+
+def test_agents_and_bmcs_are_told_the_addresses_that_they_reach() -> None:
+    assert load(port=7000).callback_url == "http://127.0.0.1:7000"
+    assert load(host_ip="::1", port=7000).base_url == "http://[::1]:7000"
+    found = load(public_endpoint="https://api.example/", external_callback_url="http://192.0.2.1:6385")
+    assert (found.base_url, found.callback_url) == ("https://api.example", "http://192.0.2.1:6385")
+    assert found.files_url == "http://192.0.2.1:6385/files"
+
+
+def test_every_setting_is_described_in_the_reference() -> None:
+    page = settings_page()
+    for name, field in Settings.model_fields.items():
+        assert field.description and field.description.endswith("."), name
+        assert f"| `{name}` |" in page
