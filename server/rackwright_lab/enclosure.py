@@ -9,6 +9,7 @@ in it, lists no other disk, and finds no other tools than those named here.
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -82,7 +83,8 @@ def _kernel_parameters(disc: str) -> str:
     found = re.search(r"^\s*linux\S*\s+\S+\s+(.*)$", config, re.MULTILINE)
     if found is None:
         raise LabError("Could not boot the disc: its EFI/BOOT/grub.cfg has no line that loads a kernel.")
-    return found[1]
+    # GRUB takes quotes as a shell does; the kernel knows double quotes only.
+    return " ".join(f'"{word}"' if " " in word else word for word in shlex.split(found[1]))
 
 
 def _leave_tools(scratch: Path, variables: dict[str, str]) -> None:
@@ -105,6 +107,7 @@ def _leave_devices(loop: Path) -> None:
     for path, status in nodes:
         os.mknod(path, status.st_mode, status.st_rdev)
     Path("/dev/shm").mkdir()
+    run("mount", "-t", "tmpfs", "tmpfs", "/run")  # where each agent keeps its own certificate
 
 
 def _replace_files(scratch: Path, texts: dict[str, str]) -> None:

@@ -55,7 +55,7 @@ def describe(redfish: RedfishService, machines: list[Machine], accelerator: tupl
     return {
         "name": options.name,
         "tier": "light" if options.light else "qemu",
-        "accelerator": accelerator[1] if accelerator else None,
+        "accelerator": accelerator[1].partition(",")[0] if accelerator else None,
         "host": options.host,
         "redfish": redfish.url,
         "username": USERNAME,

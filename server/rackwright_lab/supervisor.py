@@ -125,8 +125,9 @@ def _start_in_background(options: RackOptions) -> subprocess.Popen[bytes]:
 def _wait_until_ready(options: RackOptions, lock: RackLock, background: subprocess.Popen[bytes] | None) -> None:
     log = options.directory / "rack.log"
     end = time.monotonic() + _READY_PATIENCE
-    while not _is_ready(options, lock.owner()):
-        if background is not None and background.poll() is not None:
+    while not _is_ready(options, owner := lock.owner()):
+        has_ended = background is not None and background.poll() is not None
+        if has_ended and (owner is None or owner.options != options):  # else another process was faster
             last = log.read_text(errors="replace").strip().rpartition("\n")[2]
             raise LabError(f"Could not start the rack: {last} (All messages are in {log}.)")
         if time.monotonic() > end:
