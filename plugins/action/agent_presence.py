@@ -27,7 +27,7 @@ class ActionModule(WaveAction):
         if node.params["url"] and answers(node.params):
             return Settled({"answers": True})
         if node.context and self._is_booting(node.context):
-            return Waiting("agent")
+            return Settled() if node.context["phase"] == "inspect" else Waiting("agent")
         return Done(result={"answers": False})
 
     def _is_booting(self, context: dict[str, Any]) -> bool:

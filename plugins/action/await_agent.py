@@ -13,7 +13,12 @@ class ActionModule(WaveAction):
     arguments = AWAIT_ARGUMENTS
 
     def operate(self, node: Node) -> Outcome:
-        """In a run, leave it to the agent's heartbeat to go on; for a playbook, ask until it answers."""
+        """In a run, leave it to the agent's heartbeat to go on; for a playbook, ask until it answers.
+
+        An inspecting agent sends no heartbeat but a report, which the step that needs it waits for.
+        """
+        if node.context.get("phase") == "inspect":
+            return Done()
         if node.context:
             return Waiting("agent")
         await_answer(node.params, check=node.check_mode)

@@ -8,11 +8,12 @@ Source: contract/engine.md section 5 (instance_info), contract/agent-protocol.md
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ansible_collections.rackwright.metal.plugins.module_utils._allowed_file import opened
 from ansible_collections.rackwright.metal.plugins.module_utils._download import body, shown
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 
@@ -37,19 +38,27 @@ class Checksum:
     value: str
 
 
-def wanted(instance_info: Mapping[str, Any], image: str) -> Checksum:
+def wanted(instance_info: Mapping[str, Any], image: str, allowed: Sequence[str] = ()) -> Checksum:
     """Return the checksum that instance_info gives for an image file, read from its URL where it is one.
 
-    ``image`` is the file name of the image. Raise OperationError when there is none that can be used.
+    ``image`` is the file name of the image; ``file://`` URLs are read below the allowed folders. Raise
+    OperationError when there is none that can be used.
     """
     algorithm = str(instance_info.get("image_os_hash_algo") or "").lower().replace("-", "")
     value = str(instance_info.get("image_os_hash_value") or instance_info.get("image_checksum") or "").strip()
     if not value:
         raise _unusable(image, "the image has no checksum, so nobody could tell whether it arrived whole", _GIVE)
-    if urlsplit(value).scheme in ("http", "https"):
-        listed = body(value, FILE_LIMIT).decode("utf-8", "replace")
+    if urlsplit(value).scheme in ("http", "https", "file"):
+        listed = _listing(value, allowed).decode("utf-8", "replace")
         return choose(listed, image, algorithm=algorithm, origin=shown(value))
     return _checked(value, image, algorithm)
+
+
+def _listing(url: str, allowed: Sequence[str]) -> bytes:
+    if urlsplit(url).scheme != "file":
+        return body(url, FILE_LIMIT)
+    with opened(url, allowed) as stream:
+        return stream.read(FILE_LIMIT)
 
 
 def choose(listed: str, image: str, *, algorithm: str = "", origin: str = "") -> Checksum:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from ansible_collections.rackwright.metal.plugins.module_utils._allowed_file import opened
 from ansible_collections.rackwright.metal.plugins.module_utils._checksums import Checksum, file_name, wanted
 from ansible_collections.rackwright.metal.plugins.module_utils._download import head, shown
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
-from ansible_collections.rackwright.metal.plugins.module_utils._image_file import opened, publish, size_of, verify
+from ansible_collections.rackwright.metal.plugins.module_utils._image_file import publish, size_of, verify
 
 try:
     from oslo_utils.imageutils import format_inspector
@@ -96,10 +97,10 @@ def prepare(instance_info: Mapping[str, Any], place: Place, *, check_mode: bool 
     return _ACCEPTED[scheme](source, instance_info, place, check_mode)
 
 
-def _remote(source: str, instance_info: Mapping[str, Any], _place: Place, _check_mode: bool) -> Image:
+def _remote(source: str, instance_info: Mapping[str, Any], place: Place, _check_mode: bool) -> Image:
     first = head(source, INSPECTED)
     content = inspect(io.BytesIO(first.content), first.size, shown(source), claimed(instance_info))
-    checksum = wanted(instance_info, file_name(source))
+    checksum = wanted(instance_info, file_name(source), place.allowed)
     return _image(source, content, checksum, size=first.size)
 
 
@@ -113,7 +114,7 @@ def _local(source: str, instance_info: Mapping[str, Any], place: Place, check_mo
     with opened(source, place.allowed) as stream:
         size = size_of(stream)
         content = inspect(stream, size, source, claimed(instance_info))
-        checksum = wanted(instance_info, file_name(source))
+        checksum = wanted(instance_info, file_name(source), place.allowed)
         verify(stream, checksum, source)
         changed = publish(stream, place.path, check_mode=check_mode)
     return _image(source, content, checksum, size=size, local=True, changed=changed)

@@ -94,3 +94,11 @@ def test_a_checksum_is_read_from_its_url() -> None:
 
 def test_the_file_name_of_a_url_is_decoded() -> None:
     assert file_name("https://host/dir/os%20image.raw?x=/y") == "os image.raw"
+
+
+def test_a_checksum_file_of_this_host_is_read_below_the_allowed_folders_only(tmp_path: Path) -> None:
+    (tmp_path / "CHECKSUMS").write_text(f"{SHA256}  os.raw\n")
+    source = {"image_checksum": (tmp_path / "CHECKSUMS").as_uri()}
+    assert wanted(source, "os.raw", [str(tmp_path)]) == Checksum("sha256", SHA256)
+    with pytest.raises(OperationError, match="allowed folder"):
+        wanted(source, "os.raw", [str(tmp_path / "other")])
