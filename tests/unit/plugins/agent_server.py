@@ -211,6 +211,7 @@ def main(folder: Path, seconds: float) -> None:
         "standby.get_partition_uuids": lambda _: {},
         "log.collect_system_logs": lambda _: {"system_logs": logs},
         "image.install_bootloader": lambda _: None,
+        "standby.power_off": lambda _: None,
     }
     for kind in ("clean", "deploy", "service"):
         offered = {f"{kind}_steps": steps, "hardware_manager_version": {"generic": "1"}}
