@@ -47,7 +47,7 @@ RETURN = r"""
 path:
   description: The archive.
   returned: when it was written
-  type: path
+  type: str
   sample: /var/log/deploy/web-1_2026-01-01-12-00-00.tar.gz
 """
 

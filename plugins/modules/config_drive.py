@@ -12,8 +12,8 @@ version_added: 0.1.0
 author: Rackwright contributors (@rackwright)
 description:
   - Makes the small disk from which cloud-init learns names, users and networks.
-  - It is an ISO image with the label C(config-2), compressed with gzip, as base64 text: what
-    C(instance_info/configdrive) of the API and M(rackwright.metal.agent_image) take.
+  - It is an ISO image with the label C(config-2), compressed with gzip, as base64 text. The API takes it as
+    C(configdrive), and so does M(rackwright.metal.agent_image).
 attributes:
   check_mode:
     support: full
