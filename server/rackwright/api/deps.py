@@ -22,7 +22,7 @@ from rackwright.api.versions import minor
 from rackwright.catalog.offer import Catalog
 from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVersion
 from rackwright.services.context import Context
-from rackwright.store.sealing import Sealer
+from rackwright.store.sealing import Sealer, holds_seal
 from rackwright.store.session import session_of
 
 if TYPE_CHECKING:
@@ -95,9 +95,12 @@ class Call:
         if not body or "json" not in self.request.headers.get("content-type", "json").lower():
             return None
         try:
-            return pydantic_core.from_json(body, allow_inf_nan=False)
+            found = pydantic_core.from_json(body, allow_inf_nan=False)
         except ValueError as error:
             raise Invalid(f"The body is not valid JSON: {error}.") from error
+        if holds_seal(found):
+            raise Invalid("The key $sealed is reserved: secrets are sent in clear and sealed by the service.")
+        return found
 
     def query(self, args: Args) -> dict[str, Any]:
         """Return the arguments of the query; raise Invalid, MissingParameter or NotAcceptableVersion."""

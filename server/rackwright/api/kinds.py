@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from rackwright.domain.errors import Invalid
-from rackwright.store.sealing import holds_seal
 
 _LONGEST_TEXT = 300
 
@@ -65,12 +64,6 @@ def string(longest: int = 255, *, shortest: int = 0) -> Kind:
 def choice(*values: str) -> Kind:
     """Return the kind of texts that are one of these."""
     return Kind({"type": "string", "enum": list(values)})
-
-
-def _object(value: dict[str, Any]) -> dict[str, Any]:
-    if holds_seal(value):
-        raise ValueError("the key $sealed is reserved")
-    return value
 
 
 def _uuid(value: str) -> str:
@@ -176,7 +169,7 @@ MAC = Kind(_STRING, _mac)
 BOOLEAN = Kind({"type": ["boolean", "string"]}, _boolean)
 INTEGER = Kind(_NUMBER, _integer)
 POSITIVE = Kind(_NUMBER, _positive)
-OBJECT = Kind({"type": "object"}, _object)
+OBJECT = Kind({"type": "object"})
 LIST = Kind({"type": "array"})
 TRAIT = Kind(_STRING | {"maxLength": 255}, _trait)
 TRAITS = Kind({"type": "array", "items": _STRING | {"maxLength": 255}}, _traits)

@@ -11,7 +11,6 @@ import jsonpatch
 
 from rackwright.api.fields import Field, Resource, Row
 from rackwright.domain.errors import Invalid, InvalidPatch, NotAcceptableVersion
-from rackwright.store.sealing import holds_seal
 
 _CHANGING = ("add", "replace", "remove", "move", "copy")
 _WITH_VALUE = ("add", "replace", "test")
@@ -62,8 +61,6 @@ def _checked(resource: Resource, operation: Any, minor: int) -> Field:
         raise InvalidPatch(path=path, reason=f"the op {op!r} is none of {', '.join(_CHANGING)}, test")
     if op in _WITH_VALUE and "value" not in operation:
         raise InvalidPatch(path=path, reason=f"{op} needs a value")
-    if holds_seal(operation.get("value")):
-        raise InvalidPatch(path=path, reason="the key $sealed is reserved")
     field = _field(resource, path, minor)
     if op in _CHANGING and not field.patch:
         raise InvalidPatch(path=path, reason="the field cannot be changed this way")

@@ -48,8 +48,7 @@ NETWORK_DATA = Kind(
                 "properties": {name: {"type": "array"} for name in ("links", "networks", "services")},
             },
         ],
-    },
-    OBJECT.normal,
+    }
 )
 
 _open = partial(Field, create=True, patch=True)
