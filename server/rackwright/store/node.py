@@ -152,7 +152,8 @@ def get(ident: str, *, session: Session, lock: bool = False) -> Node:
     """
     statement = select(Node).where(ident_condition(ident))
     if lock:
-        statement = statement.with_for_update()
+        # What this session read before it had the lock may be old by now.
+        statement = statement.with_for_update().execution_options(populate_existing=True)
     found = session.exec(statement).first()
     if found is None:
         raise NodeNotFound(ident=ident)
