@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 Data = dict[str, Any]
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).resolve().parents[3]
 ANSIBLE = str(Path(sys.executable).with_name("ansible-playbook"))
 
 
@@ -115,11 +115,10 @@ class Stage:
         """Run steps as the conductor does, at the highest verbosity that a worker of ours may meet."""
         return self._finish([playbook, *self._arguments(steps, batched=batched, run=run)])
 
-    def start(self, steps: list[Data]) -> subprocess.Popen[bytes]:
-        """Begin to run steps, and return the process."""
-        command = [ANSIBLE, "rackwright.metal.verify", *self._arguments(steps, batched=True, run="run-1")]
-        null = subprocess.DEVNULL
-        return subprocess.Popen(command, env=self._environment(), cwd=self.folder, stdout=null, stderr=null)
+    def start(self, steps: list[Data]) -> subprocess.Popen[str]:
+        """Begin to run steps, and return the process, whose output has to be heard."""
+        arguments = ["rackwright.metal.verify", *self._arguments(steps, batched=True, run="run-1")]
+        return self._begin(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def play_alone(self, tasks: list[Data], *options: str, defaults: Data | None = None) -> Run:
         """Run tasks as a playbook of anybody does, outside the daemon."""
@@ -146,17 +145,17 @@ class Stage:
             "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".ansible/collections"),
             "ANSIBLE_INVENTORY_ENABLED": "rackwright.metal.wave,ansible.builtin.host_list",
             "ANSIBLE_NOCOLOR": "1",
+            "PYTHONUNBUFFERED": "1",
         }
 
     def _finish(self, arguments: list[str]) -> Run:
-        done = subprocess.run(
-            [ANSIBLE, *arguments],
-            env=self._environment(),
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        marked = [line.partition("@node ")[2] for line in done.stdout.splitlines() if line.startswith("@node ")]
-        return Run(done.returncode, done.stdout + done.stderr, [json.loads(line) for line in marked])
+        with self._begin(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            output = []
+            for line in process.stdout or ():
+                self.door.hear(line)
+                output.append(line)
+        marked = [line.partition("@node ")[2] for line in output if line.startswith("@node ")]
+        return Run(process.returncode, "".join(output), [json.loads(line) for line in marked])
+
+    def _begin(self, arguments: list[str], **streams: int) -> subprocess.Popen[str]:
+        return subprocess.Popen([ANSIBLE, *arguments], env=self._environment(), cwd=self.folder, text=True, **streams)

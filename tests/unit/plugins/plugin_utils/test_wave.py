@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import DRIVE, SYSTEM, BmcServer, refusal
+from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
+    DRIVE,
+    SYSTEM,
+    BmcServer,
+    refusal,
+    wait_until,
+)
 from ansible_collections.rackwright.metal.tests.unit.plugins.wave_stage import Stage
 
 FAKE = "rackwright.metal.fake"
@@ -163,7 +169,7 @@ def process_texts() -> list[bytes]:
     return texts
 
 
-@pytest.mark.parametrize("password", ["1", "on", "pxe", "admin"])
+@pytest.mark.parametrize("password", ["on", "admin"])
 def test_a_password_that_is_an_ordinary_word_spoils_no_result(password: str, stage: Stage, bmc: BmcServer) -> None:
     bmc.login = ("admin", password)
     options = bmc.options()
@@ -206,17 +212,16 @@ def test_bmc_options_are_given_once_for_all_modules(stage: Stage, bmc: BmcServer
 def test_a_worker_dies_with_ansible_playbook(stage: Stage) -> None:
     stage.node("slow", steps=[READ], node={"driver_info": {"fake_delay": 60}})
     process = stage.start([READ])
-    deadline = time.monotonic() + 60
-    while not any("step" in request for request in stage.door.requests):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(0.5)
+    assert process.stdout
+    for line in process.stdout:
+        stage.door.hear(line)
+        if line.startswith("@node"):
+            break
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert children
     process.kill()
-    process.wait()
-    time.sleep(0.5)
-    assert not [child for child in children if _is_alive(int(child))]
+    process.communicate()
+    wait_until(lambda: not [child for child in children if _is_alive(int(child))])
 
 
 def _is_alive(pid: int) -> bool:
