@@ -13,6 +13,7 @@ from rackwright.api.deps import Parts
 from rackwright.api.gate import Gate, Limits
 from rackwright.api.v1 import ROUTERS
 from rackwright.catalog import Catalog
+from rackwright.engine.inspection import InspectionOptions
 from rackwright.settings import Settings, SettingsInvalid
 from rackwright.store.migrations import migrate
 from rackwright.store.sealing import Sealer, read_key
@@ -22,10 +23,11 @@ from rackwright.store.session import open_engine
 def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     """Return the application for these settings; ``offer`` replaces what the installed collections offer.
 
-    The database is brought up to date first. Raise SettingsInvalid or CatalogInvalid.
+    The database is brought up to date first. Raise SettingsInvalid, UnknownHook or CatalogInvalid.
     """
     if settings.auth_strategy != "noauth":
         raise SettingsInvalid(reason=f"auth_strategy {settings.auth_strategy} is not offered yet; use noauth")
+    InspectionOptions.of(settings)  # an unknown hook is told now and not to the first agent that reports
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = open_engine(settings.database)
     migrate(engine)

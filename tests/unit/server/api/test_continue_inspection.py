@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from rackwright.app import create_app
 from rackwright.catalog import Catalog
+from rackwright.engine.inspection import UnknownHook
 from tests.unit.server.agent_house import MAC, NODE, OTHER, OTHER_MAC, House
 
 VERSION = "X-OpenStack-Ironic-API-Version"
@@ -152,3 +153,9 @@ def test_a_report_may_be_larger_than_other_bodies(house: House, client: TestClie
     expect(house, NODE, MAC)
     assert client.post("/v1/continue_inspection", json={**SAMPLE, "logs": "x" * 3_000_000}).status_code == 202
     assert client.post("/v1/continue_inspection", json={**SAMPLE, "logs": "x" * 17_000_000}).status_code == 413
+
+
+def test_a_hook_that_nobody_knows_is_refused_when_the_daemon_starts(house: House) -> None:
+    house.set(inspection_hooks=("colour",))
+    with pytest.raises(UnknownHook, match="names colour"):
+        create_app(house.settings, Catalog((), {}, {}))
