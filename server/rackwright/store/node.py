@@ -191,6 +191,7 @@ def taken(field: str, value: str, *, session: Session, besides: int | None = Non
 
 def reserve(node: Node, by: str, *, session: Session) -> None:
     """Give the node's lock to ``by``; raise NodeLocked when somebody, also ``by`` itself, holds it."""
+    session.flush()
     free = update(Node).where(col(Node.id) == node.id, col(Node.reservation).is_(None)).values(reservation=by)
     taken = session.connection().execute(free).rowcount
     session.refresh(node, ["reservation", "updated_at"])
