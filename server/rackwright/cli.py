@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command ``rackwright``: the whole daemon (serve), one of its processes (api, conductor), or its database (db).
 
-``serve`` is a small supervisor. It imports neither the API nor the engine: each process loads only what it needs, which
-is why the imports of the subcommands stand in their functions.
+Each process loads only what it needs, which is why the imports of the subcommands stand in their functions.
 """
 
 from __future__ import annotations
@@ -18,23 +17,16 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from rackwright import __version__, logs
 from rackwright.domain.errors import RackwrightError
 from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
-
-EX_CONFIG = 78
-"""Exit status of a process that cannot work as it is set up; starting it again would not help."""
+from rackwright.supervisor import EX_CONFIG, SIGNALS, command
 
 _PR_SET_PDEATHSIG = 1
-_CALM = 60.0  # seconds that a process must live for its next death to count as the first
-_LONGEST_REST = 30.0
 _FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
-_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGCHLD}
 
 
 class CannotStart(RackwrightError):
@@ -78,18 +70,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def serve(settings: Settings, options: argparse.Namespace) -> int:
-    """Bring the database up to date, then run both processes until a signal ends them."""
+    """Bring the database up to date, then become the supervisor of both processes; lock and port go along."""
     prepare(settings)
     with claimed(settings), _listening(settings) as listener:
         environment = _environment(settings, options.config)
-        if status := subprocess.call(_command("db", "upgrade"), env=environment):
+        if status := subprocess.call(command("db", "upgrade"), env=environment):
             return status
-        fd = listener.fileno()
-        children = [
-            Child("api", ["api", "--socket", str(fd)], environment, (fd,)),
-            Child("conductor", ["conductor"], environment),
-        ]
-        return Supervisor(children, settings.graceful_shutdown_timeout + 10).run()
+        listener.set_inheritable(True)
+        patience = settings.graceful_shutdown_timeout + 10
+        words = ["-m", "rackwright.supervisor", str(listener.fileno()), str(patience)]
+        os.execve(sys.executable, [sys.executable, *words], environment)
 
 
 def api(settings: Settings, options: argparse.Namespace) -> int:
@@ -202,13 +192,9 @@ def _follow(parent: int | None) -> None:
     if parent is None:
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     if os.getppid() != parent:
         raise SystemExit(0)
-
-
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "rackwright.cli", *arguments]
 
 
 def _environment(settings: Settings, config: Path | None) -> dict[str, str]:
@@ -216,83 +202,6 @@ def _environment(settings: Settings, config: Path | None) -> dict[str, str]:
     given = {name: str(getattr(settings, name)) for name in ("state_dir", "host_ip", "port")}
     found = {**os.environ, **{f"{PREFIX}{name.upper()}": value for name, value in given.items()}}
     return found | ({CONFIG_VARIABLE: str(config.absolute())} if config else {})
-
-
-@dataclass(slots=True)
-class Child:
-    """One process of the daemon, started again when it dies."""
-
-    name: str
-    arguments: list[str]
-    environment: dict[str, str] = field(repr=False)
-    sockets: tuple[int, ...] = ()
-    process: subprocess.Popen[bytes] | None = None
-    born: float = 0.0
-    rest: float = 0.0
-    """Seconds between its death and its next start."""
-
-    def start(self) -> None:
-        """Start it."""
-        self.born = time.monotonic()
-        command = _command(*self.arguments, "--parent", str(os.getpid()))
-        self.process = subprocess.Popen(command, env=self.environment, pass_fds=self.sockets)
-
-    def due(self) -> float | None:
-        """Return the seconds until it must be started, None while it runs."""
-        if self.process is None:
-            return 0.0
-        if self.process.poll() is None:
-            return None
-        if not self.rest:
-            lived = time.monotonic() - self.born
-            self.rest = 1.0 if lived > _CALM else min(max(2 * lived, 1.0), _LONGEST_REST)
-        return max(self.born + self.rest - time.monotonic(), 0.0)
-
-
-class Supervisor:
-    """Keeps the processes alive; sleeps in the kernel while nothing happens."""
-
-    def __init__(self, children: Sequence[Child], patience: float) -> None:
-        """Take the processes, and the seconds that they may take to stop."""
-        self._children = children
-        self._patience = patience
-
-    def run(self) -> int:
-        """Run until a signal comes or a process says that it cannot work as it is set up."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        status = 0
-        while True:
-            due = self._start_due()
-            if EX_CONFIG in (child.process.returncode for child in self._children if child.process):
-                status = EX_CONFIG
-                break
-            got = signal.sigtimedwait(_SIGNALS, due) if due is not None else signal.sigwaitinfo(_SIGNALS)
-            if got is not None and got.si_signo != signal.SIGCHLD:
-                break
-        self._stop()
-        return status
-
-    def _start_due(self) -> float | None:
-        """Start what is due; return the seconds until the next one is."""
-        waits = []
-        for child in self._children:
-            due = child.due()
-            if due == 0.0:
-                child.start()
-            elif due is not None:
-                waits.append(due)
-        return min(waits, default=None)
-
-    def _stop(self) -> None:
-        running = [child.process for child in self._children if child.process and child.process.poll() is None]
-        for process in running:
-            process.terminate()
-        deadline = time.monotonic() + self._patience
-        for process in running:
-            try:
-                process.wait(max(deadline - time.monotonic(), 0.1))
-            except subprocess.TimeoutExpired:
-                process.kill()
 
 
 if __name__ == "__main__":
