@@ -21,9 +21,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
+from rackwright.api.fields import Resource
+from rackwright.api.schemas.conductor import CONDUCTOR
+from rackwright.api.schemas.driver import DRIVER
+from rackwright.api.schemas.history import HISTORY
+from rackwright.api.schemas.node import NODE
+from rackwright.api.schemas.port import PORT
+from rackwright.api.v1 import ROUTERS
+from rackwright.api.versions import Since
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of, possible, transition_for
@@ -138,7 +147,57 @@ def _default(field: FieldInfo) -> str:
     return f"`{json.dumps(str(plain) if isinstance(plain, Path) else plain)}`"
 
 
+_RESOURCES = (NODE, PORT, DRIVER, CONDUCTOR, HISTORY)
+
+
+def api_page() -> str:
+    """Return the page about the API: every endpoint, and every field of every resource with its first version."""
+    return "\n".join(
+        [
+            *_head("api", "The v1 API"),
+            "The header `X-OpenStack-Ironic-API-Version` chooses a version; how it works is told in",
+            "[API versions](../explanation/api-versions.md). Endpoints and fields are there from their first version on.",
+            "",
+            "## Endpoints",
+            "",
+            "| endpoint | first version | what it does |",
+            "|---|---|---|",
+            *(_endpoint(route) for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)),
+            "",
+            *(line for resource in _RESOURCES for line in _resource(resource)),
+        ]
+    )
+
+
+def _endpoint(route: APIRoute) -> str:
+    gates = [each.dependency for each in route.dependencies]
+    first = max((gate.first for gate in gates if isinstance(gate, Since)), default=1)
+    return f"| `{' '.join(sorted(route.methods or ()))} {route.path}` | 1.{first} | {route.summary} |"
+
+
+def _resource(resource: Resource) -> Iterable[str]:
+    yield from (f"## Fields of a {resource.name}", "", "| field | type | first version | create | patch | |")
+    yield "|---|---|---|---|---|---|"
+    for each in resource.fields:
+        create = "required" if each.required else "yes" if each.create else ""
+        patch = "yes" if each.patch else ""
+        yield f"| `{each.name}` | {_type(each.kind.schema)} | 1.{each.since} | {create} | {patch} | {each.about} |"
+    yield ""
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return a JSON schema in a few words."""
+    choices = schema.get("anyOf", ())
+    if choices and "type" not in schema:
+        return " or ".join(_type(each) for each in choices)
+    types = schema.get("type", "anything")
+    name = " or ".join(types) if isinstance(types, list) else str(schema.get("format", types))
+    longest = schema.get("maxLength")
+    return f"{name} of at most {longest}" if longest else name
+
+
 PAGES: Mapping[str, Page] = {
+    "api": Page("docs/reference/api.md", api_page),
     "settings": Page("docs/reference/settings.md", settings_page),
     "states": Page("docs/explanation/states.md", states_page),
     "steps-schema": Page("docs/reference/steps.schema.json", steps_schema),
