@@ -9,6 +9,7 @@ So one that has changed is another file, and nothing that is being read is ever 
 from __future__ import annotations
 
 import fcntl
+import filecmp
 import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
@@ -56,7 +57,10 @@ def _save(answer: Any, file: Path, url: str) -> None:
         raise OperationError(
             f"download {shown(url)}", f"Only {size} of {told} bytes came.", "Check the server of that URL; try again."
         )
-    part.rename(file)
+    if file.exists() and filecmp.cmp(part, file, shallow=False):
+        part.unlink()
+    else:
+        part.rename(file)
 
 
 def _local(url: str, allowed: Sequence[str] | None) -> Path:

@@ -36,7 +36,7 @@ BOOT_DEVICES = ["pxe"]
 
 
 def act(params: Data) -> Data:
-    """Take the step ``name`` of ``interface`` and return the facts that it finds out; raise OperationError when told to.
+    """Take the step ``name`` of ``interface`` and return the facts it finds out; raise OperationError when told to.
 
     ``driver_info`` may hold ``fake_<interface>_delay`` or ``fake_delay`` (seconds; two numbers with a comma: a random
     time between them, weighted on the first), and ``fake_fail``, the name of the step that fails.
@@ -53,7 +53,10 @@ def act(params: Data) -> Data:
 def _delay(setting: object) -> float:
     try:
         shortest, _, longest = str(setting).partition(",")
-        return random.triangular(float(shortest), float(longest or shortest), float(shortest))
+        delay = random.triangular(float(shortest), float(longest or shortest), float(shortest))
+        if not 0 <= delay < float("inf"):
+            raise ValueError(setting)
+        return delay
     except ValueError as error:
         raise OperationError(
             "wait for the fake delay",

@@ -1,12 +1,17 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Redfish service on loopback: resources of a real machine, and habits of real BMCs on demand."""
+"""A Redfish service on loopback: resources of a real machine, and habits of real BMCs on demand.
+
+As a program it is given a folder and a number of seconds: it writes ``bmc.json``, the options of a module that talks to
+it, into that folder, and ends after that time.
+"""
 
 from __future__ import annotations
 
 import base64
 import copy
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -117,8 +122,7 @@ class BmcServer:
 
     @contextmanager
     def running(self) -> Iterator[BmcServer]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"bmc": self}))
-        server.daemon_threads = True
+        server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"bmc": self}))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         self.url = f"http://127.0.0.1:{server.server_port}"
@@ -224,6 +228,13 @@ def _merge(target: Data, changes: Data) -> None:
             target[key] = value
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Take it as given that a client may go away."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     bmc: BmcServer
 
@@ -251,3 +262,18 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
+
+
+def main(folder: Path, seconds: float) -> None:
+    """Run a BMC for a while, and tell how to reach it."""
+    bmc = BmcServer()
+    bmc.login = ("admin", "password")
+    with bmc.running():
+        part = folder / "bmc.json.part"
+        part.write_text(json.dumps(bmc.options()))
+        part.rename(folder / "bmc.json")
+        time.sleep(seconds)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]))

@@ -23,6 +23,7 @@ class ImageServer:
     def __init__(self, folder: Path | None = None) -> None:
         self.files: dict[str, bytes] = {}
         self.redirects: dict[str, tuple[int, str]] = {}
+        self.etags: dict[str, str] = {}
         self.ranges = True
         self.headers: list[tuple[str, str, dict[str, str]]] = []
         self.ca = ""
@@ -70,12 +71,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(status, b"", {"Location": location})
         if path not in images.files:
             return self._answer(404, b"nothing here")
-        return self._file(images.files[path], images.ranges)
+        etag = images.etags.get(path)
+        return self._file(images.files[path], images.ranges, {"ETag": etag} if etag else {})
 
-    def _file(self, content: bytes, ranges: bool) -> None:
+    def _file(self, content: bytes, ranges: bool, headers: dict[str, str]) -> None:
         wanted = re.fullmatch(r"bytes=0-(\d+)", self.headers.get("Range") or "")
         if not wanted or not ranges:
-            return self._answer(200, content)
+            return self._answer(200, content, headers)
         part = content[: int(wanted[1]) + 1]
         return self._answer(206, part, {"Content-Range": f"bytes 0-{len(part) - 1}/{len(content)}"})
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import BmcServer
 from ansible_collections.rackwright.metal.tests.unit.plugins.wave_stage import Stage, staged
 
 
@@ -15,9 +14,3 @@ from ansible_collections.rackwright.metal.tests.unit.plugins.wave_stage import S
 def stage(tmp_path: Path) -> Iterator[Stage]:
     with staged(tmp_path) as ready:
         yield ready
-
-
-@pytest.fixture
-def bmc() -> Iterator[BmcServer]:
-    with BmcServer().running() as server:
-        yield server
