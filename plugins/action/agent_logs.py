@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils._agent import Agent, AgentBusy
+from ansible_collections.rackwright.metal.plugins.module_utils._agent import Agent
 from ansible_collections.rackwright.metal.plugins.module_utils._agent_work import OPTIONS, save_logs
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.plugin_utils._agent_action import AgentAction
@@ -35,7 +35,7 @@ class ActionModule(AgentAction):
         """Save them; with best_effort an agent that cannot give them is no failure: the first error must stay."""
         try:
             save_logs(agent, node.params["dest"], node.params["label"])
-        except (OperationError, AgentBusy):
+        except OperationError:
             if not node.params["best_effort"]:
                 raise
             return Done()

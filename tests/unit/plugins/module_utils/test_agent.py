@@ -77,6 +77,14 @@ def test_a_dropped_post_fails_when_the_command_does_not_run(agent: AgentServer) 
     assert agent.posted == []
 
 
+def test_a_dropped_post_is_not_taken_for_an_earlier_command_that_has_ended(agent: AgentServer) -> None:
+    client(agent).start(STEP, PARAMS)
+    agent.end_step("deploy")
+    agent.drop_before_post = True
+    with pytest.raises(OperationError, match=rf"run {STEP}"):
+        client(agent).start(STEP, PARAMS)
+
+
 def test_a_failed_command_raises_the_words_of_the_agent(agent: AgentServer) -> None:
     agent.answers["clean.get_clean_steps"] = lambda _: {
         "error": {"type": "HardwareManagerNotFound", "code": 500, "message": "No manager", "details": "none loaded"}
