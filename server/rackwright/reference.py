@@ -156,7 +156,7 @@ def api_page() -> str:
         [
             *_head("api", "The v1 API"),
             "The header `X-OpenStack-Ironic-API-Version` chooses a version; how it works is told in",
-            "[API versions](../explanation/api-versions.md). Endpoints and fields are there from their first version on.",
+            "[API versions](../explanation/api-versions.md). An endpoint or field is there from its first one on.",
             "",
             "## Endpoints",
             "",

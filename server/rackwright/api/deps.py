@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pydantic_core
 from fastapi import Depends, Request, Response
@@ -22,11 +22,9 @@ from rackwright.api.versions import minor
 from rackwright.catalog.offer import Catalog
 from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVersion
 from rackwright.services.context import Context
+from rackwright.settings import Settings
 from rackwright.store.sealing import Sealer, holds_seal
 from rackwright.store.session import session_of
-
-if TYPE_CHECKING:
-    from rackwright.settings import Settings
 
 _READING = ("GET", "HEAD", "OPTIONS")
 

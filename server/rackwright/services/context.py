@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
@@ -15,11 +14,9 @@ from sqlmodel import Session
 
 from rackwright.catalog import Catalog
 from rackwright.domain.errors import Duplicate, NodeLocked
+from rackwright.settings import Settings
 from rackwright.store.node import Node
 from rackwright.store.sealing import Sealer
-
-if TYPE_CHECKING:
-    from rackwright.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
