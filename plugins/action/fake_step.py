@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._fake import ARGUMENTS, act
-from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Done, Node, Outcome, WaveAction, Waiting
+from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Done, Node, Outcome, Waiting, WaveAction
 
 
 class ActionModule(WaveAction):

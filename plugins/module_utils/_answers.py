@@ -13,7 +13,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._client import (
     ApiError,
     segment,
 )
-from ansible_collections.rackwright.metal.plugins.module_utils._converge import converge, foresee
+from ansible_collections.rackwright.metal.plugins.module_utils._converge import Tell, converge, foresee
 from ansible_collections.rackwright.metal.plugins.module_utils._declared import (
     NODE_OPTIONS,
     PORT_OPTIONS,
@@ -43,18 +43,17 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "timeout": {"type": "int", "default": 7200},
     },
 }
-Tell = Callable[[str], None]
 Answer = Callable[[dict[str, Any], bool, Tell], dict[str, Any]]
 
 
 def node(params: dict[str, Any], check: bool, _tell: Tell) -> dict[str, Any]:
     """Answer for the module node."""
-    return _changed("node", ensure_node(ApiClient(params), params, check=check))
+    return _answer("node", ensure_node(ApiClient(params), params, check=check))
 
 
 def port(params: dict[str, Any], check: bool, _tell: Tell) -> dict[str, Any]:
     """Answer for the module port."""
-    return _changed("port", ensure_port(ApiClient(params), params, check=check))
+    return _answer("port", ensure_port(ApiClient(params), params, check=check))
 
 
 def node_info(params: dict[str, Any], _check: bool, _tell: Tell) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def attempt(name: str, params: dict[str, Any], *, check: bool, tell: Tell) -> di
         return {"failed": True, "msg": f"The API refused: {error}", "status": error.status}
 
 
-def _changed(key: str, change: Change) -> dict[str, Any]:
+def _answer(key: str, change: Change) -> dict[str, Any]:
     return {
         "changed": change.changed,
         key: change.after,

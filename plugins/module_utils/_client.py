@@ -8,11 +8,13 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
+from ssl import SSLContext
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 
-from ansible.module_utils.urls import open_url
+from ansible.module_utils.urls import Request, make_context
 
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 
@@ -28,6 +30,7 @@ NEWEST_VERSION = "1.109"
 RETRIED = (409, 503)
 ATTEMPTS = 6
 PAUSE = 2.0
+"""Seconds between two attempts."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ class ApiError(Exception):
         return f"HTTP {self.status}: {self.text}"
 
 
+class Unreachable(OperationError):
+    """The API gave no answer: whether the request arrived is not known."""
+
+
 class ApiClient:
     """Send requests to one Ironic v1 endpoint.
 
@@ -49,16 +56,16 @@ class ApiClient:
     """
 
     def __init__(self, params: dict[str, Any]) -> None:
-        """Take the connection from module options, see API_OPTIONS."""
+        """Take the connection from module options, see API_OPTIONS; raise OperationError where api_ca is of no use."""
         self.url = params["api_url"].rstrip("/").removesuffix("/v1")
-        self._request: dict[str, Any] = {
-            "timeout": params["api_timeout"],
-            "validate_certs": params["api_validate_certs"],
-            "ca_path": params["api_ca"],
-            "url_username": params["api_username"],
-            "url_password": params["api_password"],
-            "force_basic_auth": params["api_username"] is not None,
-        }
+        self._session = Request(
+            context=_context(params["api_ca"], validate=params["api_validate_certs"]),
+            timeout=params["api_timeout"],
+            url_username=params["api_username"],
+            url_password=params["api_password"],
+            force_basic_auth=params["api_username"] is not None,
+            follow_redirects="none",
+        )
 
     def get(self, path: str, **query: Any) -> Any:
         """Return the JSON body at a path below /v1."""
@@ -99,14 +106,15 @@ class ApiClient:
         self._call("DELETE", path)
 
     def _call(self, method: str, path: str, body: Any = None) -> Any:
-        for attempt in range(1, ATTEMPTS + 1):
+        attempts = ATTEMPTS
+        while True:
+            attempts -= 1
             try:
                 return self._send(method, path, body)
             except ApiError as error:
-                if error.status not in RETRIED or attempt == ATTEMPTS:
+                if error.status not in RETRIED or not attempts:
                     raise
             time.sleep(PAUSE)
-        raise AssertionError("the last attempt returns or raises")
 
     def _send(self, method: str, path: str, body: Any) -> Any:
         headers = {
@@ -116,16 +124,27 @@ class ApiClient:
         }
         data = None if body is None else json.dumps(body)
         try:
-            with open_url(f"{self.url}/v1{path}", method=method, data=data, headers=headers, **self._request) as answer:
+            with self._session.open(method, f"{self.url}/v1{path}", data=data, headers=headers) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
             raise ApiError(error.code, fault_text(error.read())) from error
-        except (URLError, OSError, ValueError) as error:
-            raise OperationError(
+        except (URLError, HTTPException, OSError, ValueError) as error:
+            raise Unreachable(
                 f"ask the API at {self.url}",
                 str(getattr(error, "reason", error)),
                 "Check that the daemon runs ('rackwright serve') and that api_url names it.",
             ) from error
+
+
+def _context(ca: str | None, *, validate: bool) -> SSLContext:
+    """Return what all requests share: loading the authorities takes longer than one of them."""
+    try:
+        context: SSLContext = make_context(cafile=ca, validate_certs=validate)
+    except OSError as error:
+        raise OperationError(
+            f"read the certificate authority {ca}", str(error), "Correct api_ca: it names a file of PEM certificates."
+        ) from error
+    return context
 
 
 def fault_text(body: bytes) -> str:

@@ -10,9 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils._client import ApiClient, ApiError, segment
+from ansible_collections.rackwright.metal.plugins.module_utils._client import (
+    ApiClient,
+    ApiError,
+    Unreachable,
+)
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._goal import (
+    ENDS,
     Goal,
     has_failed,
     is_busy,
@@ -21,10 +26,24 @@ from ansible_collections.rackwright.metal.plugins.module_utils._goal import (
 )
 
 FIELDS = (
-    "uuid,name,provision_state,target_provision_state,last_error,power_state,instance_info,inspection_finished_at,"
-    "inspect_interface,driver_internal_info,clean_step,deploy_step,maintenance,maintenance_reason"
+    "uuid,name,provision_state,target_provision_state,last_error,instance_info,inspection_finished_at,"
+    "inspect_interface,clean_step,deploy_step"
 )
 INTERVAL = 1.0
+"""Seconds between two looks at the nodes."""
+PATIENCE = 60.0
+"""Seconds that the API may be silent once it has answered."""
+NEW: dict[str, Any] = {
+    "uuid": None,
+    "provision_state": "enroll",
+    "target_provision_state": None,
+    "last_error": None,
+    "inspection_finished_at": None,
+    "inspect_interface": "agent",
+    "instance_info": {},
+}
+"""What is known of a node that is yet to be created."""
+Tell = Callable[[str], None]
 
 
 @dataclass
@@ -41,76 +60,92 @@ class Journey:
     error: str | None = None
     done: bool = False
 
+    def begin(self, node: dict[str, Any]) -> None:
+        """Note where the node is when it is seen first."""
+        self.uuid, self.before = node["uuid"], node["provision_state"]
+        self.state = self.before
+
+    def fail(self, cause: str, action: str) -> None:
+        """End in an error that says what the node was on its way to."""
+        self.end(OperationError(f"bring {self.goal.node} to {self.goal.state}", cause, action))
+
+    def end(self, error: Exception | None = None) -> None:
+        """End, well or with an error."""
+        self.done, self.error = True, str(error) if error else None
+
     def result(self) -> dict[str, Any]:
         """Return the outcome in the form that the module documents."""
         return {
             "changed": bool(self.sent),
             "failed": self.error is not None,
-            "msg": self.error or f"{self.goal.node} is {self.state}.",
+            "msg": self.error or self._where(),
             "uuid": self.uuid,
             "provision_state": self.state,
             "verbs": self.sent,
-            "diff": {"before": {"provision_state": self.before}, "after": self._after()},
+            "diff": {"before": f"{self.before}\n", "after": "\n".join([self.before, *self._stations(), ""])},
         }
 
-    def _after(self) -> dict[str, Any]:
-        return {"provision_state": self.state, **({"verbs": self.sent} if self.sent else {})}
+    def _where(self) -> str:
+        if not self.sent:
+            return f"{self.goal.node} is {self.state}."
+        return f"{self.goal.node}: from {self.before} to {self.state} by {', '.join(self.sent)}."
+
+    def _stations(self) -> list[str]:
+        ends = [ENDS[verb] for verb in self.sent[:-1]] + [self.state]
+        return [f"{verb}: {end}" for verb, end in zip(self.sent, ends, strict=False)]
 
 
 def foresee(client: ApiClient, goals: list[Goal]) -> dict[str, dict[str, Any]]:
     """Return what converge would do to each node, without asking for any change."""
+    nodes = _read(client)
     journeys = [Journey(goal) for goal in goals]
     for journey in journeys:
-        node = client.find(f"/nodes/{segment(journey.goal.node)}")
+        node = nodes.get(journey.goal.node, NEW)
+        journey.begin(node)
         try:
-            found = node or {"provision_state": "enroll", **_UNKNOWN}
-            journey.sent = predict(found, journey.goal)
-            journey.before = node["provision_state"] if node else "absent"
-            journey.uuid = node["uuid"] if node else None
+            journey.sent = predict(node, journey.goal)
             journey.state = journey.goal.state
         except OperationError as error:
-            journey.error = str(error)
+            journey.end(error)
     return {journey.goal.node: journey.result() for journey in journeys}
 
 
-_UNKNOWN: dict[str, Any] = {
-    "target_provision_state": None,
-    "last_error": None,
-    "inspection_finished_at": None,
-    "inspect_interface": "agent",
-    "instance_info": {},
-}
-
-
-def converge(
-    client: ApiClient, goals: list[Goal], *, timeout: float, tell: Callable[[str], None]
-) -> dict[str, dict[str, Any]]:
+def converge(client: ApiClient, goals: list[Goal], *, timeout: float, tell: Tell) -> dict[str, dict[str, Any]]:
     """Send each node the verbs that lead to its goal, as far as they go; return the results by node.
 
-    A node that fails doesn't hold up the others. timeout is in seconds for the whole; nodes that are still on their
-    way then are reported as failed, and go on in the daemon.
+    A node that fails doesn't hold up the others, and a daemon that restarts is waited for. timeout is in seconds for
+    the whole; nodes that are still on their way then are reported as failed, and go on in the daemon.
+
+    Raises Unreachable where the API doesn't answer the first question, or is silent for longer than PATIENCE.
     """
-    journeys = {goal.node: Journey(goal) for goal in goals}
-    end = time.monotonic() + timeout
-    while any(not journey.done for journey in journeys.values()):
-        _look(client, journeys, tell)
+    journeys = [Journey(goal) for goal in goals]
+    end, seen = time.monotonic() + timeout, float("-inf")
+    while True:
+        try:
+            nodes = _read(client)
+            seen = time.monotonic()
+            for journey in journeys:
+                if not journey.done:
+                    _advance(client, journey, nodes.get(journey.goal.node), tell)
+        except Unreachable:
+            if time.monotonic() - seen > PATIENCE:
+                raise
         if time.monotonic() > end:
             _give_up(journeys, timeout)
-        else:
-            time.sleep(INTERVAL)
-    return {name: journey.result() for name, journey in journeys.items()}
+        if all(journey.done for journey in journeys):
+            return {journey.goal.node: journey.result() for journey in journeys}
+        time.sleep(INTERVAL)
 
 
-def _look(client: ApiClient, journeys: dict[str, Journey], tell: Callable[[str], None]) -> None:
+def _read(client: ApiClient) -> dict[str, dict[str, Any]]:
+    """Return all nodes by name and by UUID."""
     nodes: dict[str, dict[str, Any]] = {}
     for node in client.items("/nodes", "nodes", fields=FIELDS):
         nodes[node["uuid"]] = nodes[node["name"]] = node
-    for journey in journeys.values():
-        if not journey.done:
-            _advance(client, journey, nodes.get(journey.goal.node), tell)
+    return nodes
 
 
-def _advance(client: ApiClient, journey: Journey, node: dict[str, Any] | None, tell: Callable[[str], None]) -> None:
+def _advance(client: ApiClient, journey: Journey, node: dict[str, Any] | None, tell: Tell) -> None:
     try:
         if node is None:
             raise OperationError(
@@ -120,28 +155,31 @@ def _advance(client: ApiClient, journey: Journey, node: dict[str, Any] | None, t
         if is_busy(node):
             return
         if journey.sent and has_failed(node):
-            raise OperationError(
-                f"bring {journey.goal.node} to {journey.goal.state}",
+            journey.fail(
                 node["last_error"] or f"It ended in the state {node['provision_state']}.",
                 f"When the cause is removed, run again: it goes on from {node['provision_state']}.",
             )
-        _send(client, journey, node)
+        else:
+            _send(client, journey, node)
+    except Unreachable:
+        raise  # the next look shows whether the request arrived
     except (OperationError, ApiError) as error:
-        journey.error, journey.done = str(error), True
-        tell(f"{journey.goal.node}: failed: {plain(str(error))}")
+        journey.end(error)
+    if journey.error:
+        tell(f"{journey.goal.node}: failed: {plain(journey.error)}")
 
 
 def _send(client: ApiClient, journey: Journey, node: dict[str, Any]) -> None:
     verb = next_verb(node, journey.goal)
     if verb is None:
-        journey.done = True
+        journey.end()
         return
     if verb in journey.sent:
-        raise OperationError(
-            f"bring {journey.goal.node} to {journey.goal.state}",
+        journey.fail(
             f"The verb '{verb}' was sent already and led back to {node['provision_state']}.",
             "Look at the node's history for what happened in between.",
         )
+        return
     path = f"/nodes/{node['uuid']}"
     body: dict[str, Any] = {"target": verb}
     if verb in ("active", "rebuild"):
@@ -152,9 +190,9 @@ def _send(client: ApiClient, journey: Journey, node: dict[str, Any]) -> None:
     journey.sent.append(verb)
 
 
-def _observe(journey: Journey, node: dict[str, Any], tell: Callable[[str], None]) -> None:
+def _observe(journey: Journey, node: dict[str, Any], tell: Tell) -> None:
     if journey.uuid is None:
-        journey.uuid, journey.before = node["uuid"], node["provision_state"]
+        journey.begin(node)
     journey.state = node["provision_state"]
     text = progress(node)
     if text != journey.told:
@@ -165,11 +203,7 @@ def _observe(journey: Journey, node: dict[str, Any], tell: Callable[[str], None]
 
 
 def progress(node: dict[str, Any]) -> str:
-    """Return the node's state and, while an operation runs, its step and how far in the list that is."""
-    operation = node["driver_internal_info"].get("operation") or {}
-    if is_busy(node) and operation.get("step"):
-        place = f"{operation['index'] + 1} of {operation['count']}"
-        return f"{node['provision_state']}: {operation['step']} ({place})"
+    """Return the node's state and, while an operation runs, its step."""
     step = node["clean_step"] or node["deploy_step"]
     if is_busy(node) and step:
         return f"{node['provision_state']}: {step['interface']}.{step['step']}"
@@ -181,14 +215,10 @@ def plain(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text)
 
 
-def _give_up(journeys: dict[str, Journey], timeout: float) -> None:
-    for journey in journeys.values():
+def _give_up(journeys: list[Journey], timeout: float) -> None:
+    for journey in journeys:
         if not journey.done:
-            journey.done = True
-            journey.error = str(
-                OperationError(
-                    f"bring {journey.goal.node} to {journey.goal.state}",
-                    f"It was still {journey.told} after {timeout:.0f} s.",
-                    "The daemon goes on with it: run again to wait on, or raise the timeout.",
-                )
+            journey.fail(
+                f"It was still {journey.told} after {timeout:.0f} s.",
+                "The daemon goes on with it: run again to wait on, or raise the timeout.",
             )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from ansible_collections.rackwright.metal.plugins.module_utils._client import Ap
 
 MASK = "******"
 MERGED = ("driver_info", "properties", "extra", "instance_info")
+SECRET = re.compile("pass|secret|token|private_key|encrypted_key|fernetkey|sslkey|snmp_.*_key|sys_pswd", re.IGNORECASE)
+"""Keys whose text the API masks (contract, node-fields: masking), as far as a declaration may hold them."""
 
 
 NODE_OPTIONS: dict[str, dict[str, Any]] = {
@@ -46,11 +49,7 @@ class Change:
 
     before: dict[str, Any] | None
     after: dict[str, Any] | None
-
-    @property
-    def changed(self) -> bool:
-        """Whether there is a difference."""
-        return self.before != self.after
+    changed: bool = True
 
 
 def ensure_node(client: ApiClient, params: dict[str, Any], *, check: bool) -> Change:
@@ -113,27 +112,26 @@ def _pointer(keys: tuple[str, ...]) -> str:
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
-def _masked(body: dict[str, Any]) -> dict[str, Any]:
-    words = ("password", "secret", "token", "private_key")
-    return {
-        field: {key: MASK if any(word in key.lower() for word in words) else part for key, part in value.items()}
-        if isinstance(value, dict)
-        else value
-        for field, value in body.items()
-    }
+def _masked(value: Any) -> Any:
+    """Return the value with each secret shown as the API shows it."""
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: MASK if isinstance(each, str) and SECRET.search(key) else _masked(each) for key, each in value.items()}
 
 
 def _remove(client: ApiClient, path: str, before: dict[str, Any] | None, *, check: bool) -> Change:
     if before is not None and not check:
         client.delete(path)
-    return Change(before, None)
+    return Change(before, None, changed=before is not None)
 
 
 def _change(
     client: ApiClient, path: str, before: dict[str, Any], operations: list[dict[str, Any]], *, check: bool
 ) -> Change:
     if not operations:
-        return Change(before, before)
+        return Change(before, before, changed=False)
     if not check:
         return Change(before, client.patch(path, operations))
     after = {**before}

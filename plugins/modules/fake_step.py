@@ -67,6 +67,7 @@ facts:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._fake import ARGUMENTS, act
 

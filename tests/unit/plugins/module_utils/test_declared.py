@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jsonpatch
 
-from ansible_collections.rackwright.metal.plugins.module_utils._declared import MASK, Change, difference
+from ansible_collections.rackwright.metal.plugins.module_utils._declared import MASK, difference
 
 BEFORE = {
     "driver": "redfish",
@@ -40,9 +40,3 @@ def test_a_masked_secret_is_left_alone_unless_it_is_to_be_written() -> None:
     assert difference(BEFORE, wanted, update_secrets=True) == [
         {"op": "replace", "path": "/driver_info/redfish_password", "value": "new"}
     ]
-
-
-def test_a_change_is_what_differs() -> None:
-    assert Change(None, {"name": "web-1"}).changed
-    assert Change({"name": "web-1"}, None).changed
-    assert not Change(BEFORE, BEFORE).changed
