@@ -19,11 +19,13 @@ from rackwright.domain.outcomes import Failed, WaitFor, Waiting, failure_text
 from rackwright.domain.states import Event, ProvisionState
 from rackwright.domain.steps import Step, Steps
 from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import composition, plan, transitions
+from rackwright.engine import composition, plan, timeline, transitions
 from rackwright.engine.composition import Request
+from rackwright.engine.timeline import Activity
 from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.engine.world import World
 from rackwright.store import operation as rows
+from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 
@@ -53,6 +55,7 @@ def claim(operation: Operation, node: Node, run_id: str, *, world: World) -> boo
     node.reservation = host
     operation.status, operation.run_id, operation.claimed_at = OperationStatus.RUNNING.value, run_id, at
     operation.waits_for = operation.wake_at = None
+    timeline.note(operation, node, Activity.RUNS, at=at)
     return True
 
 
@@ -62,10 +65,11 @@ def current(operation: Operation) -> Step | None:
     return Step.model_validate(steps[0]) if steps else None
 
 
-def reach(operation: Operation, node: Node, index: int) -> None:
+def reach(operation: Operation, node: Node, index: int, *, world: World) -> None:
     """Note that the step at ``index`` has begun, so that those before it are done."""
     if index > operation.position:
         operation.position, operation.attempts, operation.deadline_at = index, 0, None
+        timeline.note(operation, node, Activity.RUNS, at=world.clock())
     if operation.error is None:
         transitions.show_step(node, Phase(operation.phase), current(operation))
 
@@ -86,6 +90,7 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
         limit = getattr(world.settings, timeout_of(phase))
         operation.deadline_at = at + timedelta(seconds=limit) if limit else None
     node.reservation = None
+    timeline.note(operation, node, Activity.WAITS, at=at)
     if operation.error is None and PHASES[phase].waiting and node.provision_state == PHASES[phase].running:
         transitions.move(node, Event.WAIT, at=at)
 
@@ -98,7 +103,8 @@ def wake(session: Session, node: Node, reason: WaitFor, *, facts: dict[str, Any]
     operation.facts = {**operation.facts, **(facts or {})}
     if operation.status == OperationStatus.WAITING:
         operation.status, operation.wake_at = OperationStatus.READY.value, None
-    session.add(operation)
+        timeline.note(operation, node, Activity.QUEUED, at=now())
+    session.add_all((operation, node))
 
 
 def heard_since(node: Node, moment: datetime | None) -> bool:
@@ -151,7 +157,7 @@ def abort(operation: Operation, node: Node, *, session: Session, world: World) -
 def finish_leg(operation: Operation, node: Node, index: int, *, session: Session, world: World) -> None:
     """Note that the step at ``index`` was the last of its leg and is done."""
     done = Step.model_validate(operation.steps[index])
-    reach(operation, node, index + 1)
+    reach(operation, node, index + 1, world=world)
     _release(operation)
     if done.discovers and operation.error is None and not _join_agent_steps(operation, node, done, session, world):
         return
@@ -177,6 +183,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
         else:
             transitions.succeed(operation, node, at=at)
     operation.status, operation.finished_at = status.value, at
+    timeline.close(node)
     _tell(operation, node, session=session, world=world)
     session.add_all((operation, node))
     session.flush()
@@ -215,7 +222,7 @@ def carry_out(operation: Operation, node: Node, step: Step, *, world: World) -> 
     """Carry out a step that is the engine's own: hold until a client sends unhold, or wait."""
     phase, at = Phase(operation.phase), world.clock()
     _resume(node, phase, at)
-    reach(operation, node, operation.position + 1)
+    reach(operation, node, operation.position + 1, world=world)
     if step.name == "hold":
         transitions.move(node, Event.HOLD, at=at)
         operation.status, operation.waits_for, node.reservation = OperationStatus.WAITING.value, None, None

@@ -108,7 +108,7 @@ class Progress:
                     session.commit()
 
     def _apply(self, operation: Operation, node: Node, report: Report, session: Session) -> None:
-        operations.reach(operation, node, report.step)
+        operations.reach(operation, node, report.step, world=self._world)
         match report.outcome:
             case Started() | Settled():
                 pass

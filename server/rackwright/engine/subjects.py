@@ -92,7 +92,7 @@ class Subjects:
             for uuid, operation in self._members(run, session):
                 if operation and operation.abort_requested and operation.error is None and index > operation.position:
                     node = nodes.get(uuid, session=session)
-                    operations.reach(operation, node, index)
+                    operations.reach(operation, node, index, world=self._world)
                     operations.abort(operation, node, session=session, world=self._world)
                     session.add_all((operation, node))
             session.commit()

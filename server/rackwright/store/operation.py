@@ -75,6 +75,7 @@ class Operation(SQLModel, table=True):
     attempts: int = 0
     error: str | None = text()
     facts: dict[str, Any] = json_object()
+    timeline: list[dict[str, Any]] = json_list()
     abort_requested: bool = False
     user: str | None = None
     started_at: datetime = created()
@@ -104,6 +105,11 @@ def in_status(*statuses: OperationStatus, session: Session) -> Sequence[Operatio
     """Return the operations in any of these statuses, oldest first."""
     statement = select(Operation).where(col(Operation.status).in_(statuses), col(Operation.finished_at).is_(None))
     return session.exec(statement.order_by(col(Operation.id))).all()
+
+
+def of_node(node_id: int, *, session: Session) -> Sequence[Operation]:
+    """Return all operations of a node, oldest first."""
+    return session.exec(select(Operation).where(col(Operation.node_id) == node_id).order_by(col(Operation.id))).all()
 
 
 def of_run(run_id: str, *, session: Session) -> Sequence[Operation]:

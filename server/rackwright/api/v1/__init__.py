@@ -11,6 +11,7 @@ from rackwright.api.v1 import (
     lookup,
     management,
     nodes,
+    operations,
     ports,
     root,
     states,
@@ -22,7 +23,7 @@ ROUTERS = tuple(
     module.router
     for module in (
         *(root, nodes, states, management, traits, history, vifs, ports, drivers, conductors),
-        *(lookup, heartbeat, continue_inspection),
+        *(lookup, heartbeat, continue_inspection, operations),
     )
 )
 """The router of each file, in the order in which paths are looked up."""

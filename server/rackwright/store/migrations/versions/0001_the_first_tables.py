@@ -158,7 +158,7 @@ def _make_operation() -> None:
         _node_id(),
         *_columns(AutoString, "uuid phase status"),
         *_columns(AutoString, "verb waits_for run_id user", nullable=True),
-        *_columns(sa.JSON, "request steps facts"),
+        *_columns(sa.JSON, "request steps facts timeline"),
         *_columns(sa.Integer, "position attempts"),
         *_columns(sa.Boolean, "alone abort_requested"),
         *_columns(sa.Text, "error", nullable=True),

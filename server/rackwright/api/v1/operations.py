@@ -1,0 +1,19 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What this service tells beyond Ironic's API: the operations of a node with their timelines."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from rackwright.api.deps import CallDep, checked_ident, reply
+from rackwright.services import operations
+
+router = APIRouter(prefix="/rackwright/v1/nodes/{ident}", tags=["operations"])
+
+
+@router.get("/operations", summary="List the operations of a node, oldest first, with their timelines")
+def index(call: CallDep, ident: str) -> Response:
+    """Return every operation; each entry of a timeline holds until the next one, the last until ``finished_at``."""
+    call.query({})
+    return reply({"operations": operations.of_node(checked_ident(ident), context=call.context)})
