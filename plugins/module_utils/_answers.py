@@ -17,12 +17,12 @@ from ansible_collections.rackwright.metal.plugins.module_utils._converge import 
 from ansible_collections.rackwright.metal.plugins.module_utils._declared import (
     NODE_OPTIONS,
     PORT_OPTIONS,
-    Change,
     ensure_node,
     ensure_port,
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._goal import Goal
+from ansible_collections.rackwright.metal.plugins.module_utils._timeline import rows, table
 
 GOAL_OPTIONS: dict[str, dict[str, Any]] = {
     "node": {"type": "str", "required": True},
@@ -42,18 +42,27 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "nodes": {"type": "list", "elements": "dict", "required": True, "options": GOAL_OPTIONS},
         "timeout": {"type": "int", "default": 7200},
     },
+    "operation_info": {
+        **API_OPTIONS,
+        "node": {"type": "str", "required": True},
+        "moments": {"type": "list", "elements": "dict", "default": []},
+    },
 }
 Answer = Callable[[dict[str, Any], bool, Tell], dict[str, Any]]
 
 
 def node(params: dict[str, Any], check: bool, _tell: Tell) -> dict[str, Any]:
     """Answer for the module node."""
-    return _answer("node", ensure_node(ApiClient(params), params, check=check))
+    change = ensure_node(ApiClient(params), params, check=check)
+    declared = [*NODE_OPTIONS, *(f"{kind}_interface" for kind in params["interfaces"] or ())]
+    return {"changed": change.changed, "node": change.after, "diff": change.diff(params["name"], declared)}
 
 
 def port(params: dict[str, Any], check: bool, _tell: Tell) -> dict[str, Any]:
     """Answer for the module port."""
-    return _answer("port", ensure_port(ApiClient(params), params, check=check))
+    change = ensure_port(ApiClient(params), params, check=check)
+    declared = [*PORT_OPTIONS, "node_uuid"]
+    return {"changed": change.changed, "port": change.after, "diff": change.diff(params["address"], declared)}
 
 
 def node_info(params: dict[str, Any], _check: bool, _tell: Tell) -> dict[str, Any]:
@@ -82,7 +91,19 @@ def node_state(params: dict[str, Any], check: bool, tell: Tell) -> dict[str, Any
     }
 
 
-ANSWERS: dict[str, Answer] = {"node": node, "port": port, "node_info": node_info, "node_state": node_state}
+def operation_info(params: dict[str, Any], _check: bool, _tell: Tell) -> dict[str, Any]:
+    """Answer for the module operation_info."""
+    operations = ApiClient(params).operations(params["node"])
+    return {"changed": False, "operations": operations, "table": table(rows(operations, params["moments"]))}
+
+
+ANSWERS: dict[str, Answer] = {
+    "node": node,
+    "port": port,
+    "node_info": node_info,
+    "node_state": node_state,
+    "operation_info": operation_info,
+}
 
 
 def attempt(name: str, params: dict[str, Any], *, check: bool, tell: Tell) -> dict[str, Any]:
@@ -93,15 +114,3 @@ def attempt(name: str, params: dict[str, Any], *, check: bool, tell: Tell) -> di
         return {"failed": True, "msg": str(error)}
     except ApiError as error:
         return {"failed": True, "msg": f"The API refused: {error}", "status": error.status}
-
-
-def _answer(key: str, change: Change) -> dict[str, Any]:
-    return {
-        "changed": change.changed,
-        key: change.after,
-        "diff": {"before": _shown(change.before), "after": _shown(change.after)},
-    }
-
-
-def _shown(thing: dict[str, Any] | None) -> dict[str, Any]:
-    return {field: value for field, value in (thing or {}).items() if field not in ("links", "updated_at")}

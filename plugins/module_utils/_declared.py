@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,17 @@ class Change:
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     changed: bool = True
+
+    def diff(self, name: str, declared: Collection[str]) -> dict[str, Any]:
+        """Return what differs among the declared fields, under a name."""
+        before, after = self.before or {}, self.after or {}
+        fields = [field for field in declared if before.get(field) != after.get(field)]
+        return {
+            "before_header": name,
+            "after_header": name,
+            "before": {field: before[field] for field in fields if field in before},
+            "after": {field: after[field] for field in fields if field in after},
+        }
 
 
 def ensure_node(client: ApiClient, params: dict[str, Any], *, check: bool) -> Change:
