@@ -30,55 +30,7 @@ ISO = "http://files.example.com/boot/4711.iso"
 
 def plain_machine() -> dict[str, Data]:
     """Return the resources of a machine without any habits."""
-
-    def collection(*paths: str) -> Data:
-        return {"Members": [{"@odata.id": path} for path in paths]}
-
-    return {
-        "/redfish/v1": {
-            "Id": "RootService",
-            "Name": "Root Service",
-            "RedfishVersion": "1.15.0",
-            "Systems": {"@odata.id": "/redfish/v1/Systems"},
-            "Managers": {"@odata.id": "/redfish/v1/Managers"},
-            "Links": {"Sessions": {"@odata.id": "/redfish/v1/SessionService/Sessions"}},
-        },
-        "/redfish/v1/Systems": collection(SYSTEM),
-        SYSTEM: {
-            "Id": "1",
-            "Manufacturer": "Contoso",
-            "Model": "3500",
-            "PowerState": "Off",
-            "UUID": "38947555-7742-3448-3784-823347823834",
-            "Boot": {
-                "BootSourceOverrideTarget": "None",
-                "BootSourceOverrideEnabled": "Disabled",
-                "BootSourceOverrideMode": "UEFI",
-                "BootSourceOverrideTarget@Redfish.AllowableValues": ["None", "Pxe", "Cd", "Hdd", "BiosSetup"],
-            },
-            "Actions": {
-                "#ComputerSystem.Reset": {
-                    "target": f"{SYSTEM}/Actions/ComputerSystem.Reset",
-                    "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "ForceRestart", "GracefulShutdown"],
-                }
-            },
-            "Links": {"ManagedBy": [{"@odata.id": "/redfish/v1/Managers/1"}]},
-        },
-        "/redfish/v1/Managers": collection("/redfish/v1/Managers/1"),
-        "/redfish/v1/Managers/1": {"VirtualMedia": {"@odata.id": "/redfish/v1/Managers/1/VirtualMedia"}},
-        "/redfish/v1/Managers/1/VirtualMedia": collection(DRIVE),
-        DRIVE: {
-            "Id": "Cd",
-            "Name": "Virtual CD",
-            "MediaTypes": ["CD", "DVD"],
-            "Inserted": False,
-            "Image": None,
-            "Actions": {
-                "#VirtualMedia.InsertMedia": {"target": f"{DRIVE}/Actions/VirtualMedia.InsertMedia"},
-                "#VirtualMedia.EjectMedia": {"target": f"{DRIVE}/Actions/VirtualMedia.EjectMedia"},
-            },
-        },
-    }
+    return dict(json.loads((FIXTURES.parent / "plain_machine.json").read_text()))
 
 
 def recorded(name: str) -> dict[str, Data]:
