@@ -22,7 +22,7 @@ help: ## Say what there is
 
 .PHONY: demo
 demo: $(VENV)/ready ## Build a virtual rack and take its machines from enroll to a booted system
-	$(VENV)/bin/ansible-playbook -i inventory/lab.yml rackwright.metal.demo
+	$(VENV)/bin/ansible-playbook -i inventory/lab.yml -e demo_started=$(STARTED) rackwright.metal.demo
 
 .PHONY: test
 test: $(VENV)/ready ## Run every check, the quick ones first, and say how long each took

@@ -105,18 +105,24 @@ class ApiClient:
         """Remove what is at a path."""
         self._call("DELETE", path)
 
-    def _call(self, method: str, path: str, body: Any = None) -> Any:
+    def operations(self, node: str) -> list[dict[str, Any]]:
+        """Return the operations of a node with their timelines, oldest first; only our own daemon has them."""
+        body = self._call("GET", f"/nodes/{segment(node)}/operations", root="/rackwright/v1")
+        found: list[dict[str, Any]] = body["operations"]
+        return found
+
+    def _call(self, method: str, path: str, body: Any = None, *, root: str = "/v1") -> Any:
         attempts = ATTEMPTS
         while True:
             attempts -= 1
             try:
-                return self._send(method, path, body)
+                return self._send(method, f"{self.url}{root}{path}", body)
             except ApiError as error:
                 if error.status not in RETRIED or not attempts:
                     raise
             time.sleep(PAUSE)
 
-    def _send(self, method: str, path: str, body: Any) -> Any:
+    def _send(self, method: str, url: str, body: Any) -> Any:
         headers = {
             "Accept": "application/json",
             "Content-Type": "application/json",
@@ -124,7 +130,7 @@ class ApiClient:
         }
         data = None if body is None else json.dumps(body)
         try:
-            with self._session.open(method, f"{self.url}/v1{path}", data=data, headers=headers) as answer:
+            with self._session.open(method, url, data=data, headers=headers) as answer:
                 return json.loads(answer.read() or "null")
         except HTTPError as error:
             raise ApiError(error.code, fault_text(error.read())) from error

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rackwright_lab import network
+from rackwright_lab import marks, network
 from rackwright_lab.errors import LabError
 from rackwright_lab.ipmi import port, serve_ipmi
 from rackwright_lab.light import LightMachine
@@ -30,6 +30,7 @@ def main() -> None:
         machines += _machines(options, accelerator)
         for machine in machines:
             machine.build()
+        marks.follow([machine.console for machine in machines])
         network.serve_dhcp(options, machines)
         redfish = RedfishService(options, machines)
         redfish.start()
