@@ -149,8 +149,7 @@ def abort(operation: Operation, node: Node, *, session: Session, world: World) -
     """End the operation as its client asked."""
     step = current(operation)
     where = f" before step {step.key}" if step else ""
-    who = operation.user or "a client"
-    text = f"The {operation.phase} operation was aborted{where}: {who} asked for it. Start it again when it is wanted."
+    text = f"The {operation.phase} operation was aborted{where} as a client asked. Start it again when it is wanted."
     begin_failure(operation, node, text, session=session, world=world)
 
 

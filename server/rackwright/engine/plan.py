@@ -68,35 +68,32 @@ def start_phase(
     """
     phase, verb = wish["phase"], wish["verb"]
     _check_limit(phase, verb, session=session, settings=settings)
-    request = Request(
+    request = _request(wish)
+    automated = phase is Phase.CLEAN and verb == AUTOMATED
+    steps: Steps = ()
+    if not automated or cleans(node, settings):
+        steps = composition.compose(node, phase, request=request, catalog=catalog, settings=settings)
+    _take(node, session=session, settings=settings)
+    wanted = ProvisionState.MANAGEABLE if phase is Phase.CLEAN and not automated else None
+    transitions.move(node, VERBS[verb].event, at=now(), target=wanted)
+    node.last_error = None
+    _keep_secrets(node, sealer, wish)
+    started = Operation(
+        node_id=node.id or 0,
+        phase=phase.value,
+        verb=verb,
+        request=request.model_dump(mode="json", exclude_defaults=True),
+        steps=composition.dumped(steps),
+        user=wish.get("user"),
+    )
+    return _begin(started, node, session=session, settings=settings, sealer=sealer)
+
+
+def _request(wish: Wish) -> Request:
+    return Request(
         user_steps=tuple(wish.get("user_steps") or ()),
         templates=tuple(tuple(each) for each in wish.get("templates") or ()),
         disable_ramdisk=wish.get("disable_ramdisk", False),
-    )
-    automated = phase is Phase.CLEAN and verb == AUTOMATED
-    skipped = automated and not cleans(node, settings)
-    steps: Steps = ()
-    if not skipped:
-        steps = composition.compose(node, phase, request=request, catalog=catalog, settings=settings)
-    _take(node, session=session, settings=settings)
-    at = now()
-    wanted = ProvisionState.MANAGEABLE if phase is Phase.CLEAN and not automated else None
-    transitions.move(node, VERBS[verb].event, at=at, target=wanted)
-    node.last_error = None
-    _keep_secrets(node, sealer, wish)
-    return _begin(
-        Operation(
-            node_id=node.id or 0,
-            phase=phase.value,
-            verb=verb,
-            request=request.model_dump(mode="json", exclude_defaults=True),
-            steps=composition.dumped(steps),
-            user=wish.get("user"),
-        ),
-        node,
-        session=session,
-        settings=settings,
-        sealer=sealer,
     )
 
 
