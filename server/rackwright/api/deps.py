@@ -145,11 +145,8 @@ async def call(
     user: Annotated[str | None, Depends(user_of)],
 ) -> AsyncIterator[Call]:
     """Return the call; its session writes unless the method only reads, and is closed after the answer."""
-    session = session_of(parts.engine, write=request.method not in _READING)
-    try:
+    with session_of(parts.engine, write=request.method not in _READING) as session:
         yield Call(request=request, parts=parts, session=session, minor=minor(request), user=user)
-    finally:
-        session.close()
 
 
 CallDep = Annotated[Call, Depends(call)]

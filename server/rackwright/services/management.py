@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -19,7 +20,7 @@ from rackwright.services import nodes, validate
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import operation as operations
 from rackwright.store.operation import UNFINISHED, OperationStatus
-from rackwright.store.session import reading
+from rackwright.store.session import reading, writing
 
 _LONGEST = 60.0  # seconds that a client waits for an answer
 _PAUSE = 0.05
@@ -41,21 +42,21 @@ async def ask(ident: str, step: str, args: Mapping[str, Any] | None = None, *, c
 
 
 def _start(ident: str, step: str, args: Mapping[str, Any], context: Context) -> str:
-    session = context.session
-    node = nodes.get(ident, context=context, lock=True)
-    check_unlocked(node)
-    validate.check(node, Interface.MANAGEMENT, attempted=step, context=context)
-    operation = plan.start_query(
-        session=session,
-        settings=context.settings,
-        catalog=context.catalog,
-        node=node,
-        step=step,
-        args=dict(args),
-        user=context.user,
-    )
-    session.commit()
-    return operation.uuid
+    with writing(context.engine) as session:  # the session of a GET only reads
+        node = nodes.get(ident, context=replace(context, session=session), lock=True)
+        check_unlocked(node)
+        validate.check(node, Interface.MANAGEMENT, attempted=step, context=context)
+        operation = plan.start_query(
+            session=session,
+            settings=context.settings,
+            catalog=context.catalog,
+            node=node,
+            step=step,
+            args=dict(args),
+            user=context.user,
+        )
+        session.commit()
+        return operation.uuid
 
 
 def _look(uuid: str, engine: Engine) -> dict[str, Any] | None:
