@@ -38,8 +38,10 @@ class Marks:
 
     def look(self, now: float) -> None:
         """Write a mark for everything new that the console shows; ``now`` is in seconds since 1970."""
-        if self._console.stat().st_size == self._place:
+        size = self._console.stat().st_size
+        if size == self._place:
             return
+        self._place = min(self._place, size)  # it was emptied
         with self._console.open("rb") as file:
             file.seek(self._place)
             text = file.read()

@@ -38,3 +38,15 @@ def test_a_quiet_console_leaves_no_marks(tmp_path: Path) -> None:
     console.touch()
     Marks(console).look(1.0)
     assert not console.with_suffix(".marks").exists()
+
+
+def test_a_console_that_was_emptied_is_read_on(tmp_path: Path) -> None:
+    console = tmp_path / "node-1.console"
+    console.write_text("a long text\n")
+    marks = Marks(console)
+    console.write_text("")
+    marks.look(1.0)
+    with console.open("a") as file:
+        file.write("LAB-OS READY\n")
+    marks.look(2.0)
+    assert marks_of(console) == [(2.0, "ready")]
