@@ -22,7 +22,7 @@ async def boot_device(call: CallDep, ident: str) -> Response:
     """Return the boot device, as the BMC tells it."""
     call.query({})
     found = await management.ask(checked_ident(ident), "get_boot_device", context=call.context)
-    return reply({"boot_device": found.get("boot_device"), "persistent": found.get("persistent")})
+    return reply(found.get("boot_device", {"boot_device": None, "persistent": None}))
 
 
 @router.put("/boot_device", summary="Set the boot device of a node", status_code=204, openapi_extra=takes(body=_DEVICE))

@@ -14,6 +14,7 @@ from sqlmodel import select
 
 from rackwright.services import management
 from rackwright.store import history, inventory
+from rackwright.store import node as nodes
 from rackwright.store.columns import now
 from rackwright.store.history import NodeHistory
 from rackwright.store.operation import Operation
@@ -160,6 +161,7 @@ def conductor(house: House, **outcome: Any) -> Iterator[list[dict[str, Any]]]:
                     for name, value in outcome.items():
                         setattr(operation, name, value)
                     session.add(operation)
+                    nodes.release(nodes.by_id(operation.node_id, session=session), session=session)
                 session.commit()
 
     thread = threading.Thread(target=work)
@@ -173,9 +175,12 @@ def conductor(house: House, **outcome: Any) -> Iterator[list[dict[str, Any]]]:
 
 def test_the_boot_device_is_what_the_bmc_tells(house: House) -> None:
     uuid = house.node()
-    with conductor(house, status="done", facts={"boot_device": "pxe", "persistent": False}):
-        answer = house.call("GET", f"/nodes/{uuid}/management/boot_device")
-    assert answer.json() == {"boot_device": "pxe", "persistent": False}
+    told = {"boot_device": "pxe", "persistent": False}
+    with conductor(house, status="done", facts={"boot_device": told}):
+        assert house.call("GET", f"/nodes/{uuid}/management/boot_device").json() == told
+    with conductor(house, status="done", facts={}):
+        unknown = house.call("GET", f"/nodes/{uuid}/management/boot_device").json()
+    assert unknown == {"boot_device": None, "persistent": None}
 
 
 def test_supported_boot_devices_are_listed(house: House) -> None:
