@@ -1,0 +1,109 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A light rack, a daemon on its network and images, shared by all tests of this folder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.integration.server.lab.image_server import ImageServer, serve_images
+from tests.integration.server.lab.lab_daemon import LabDaemon
+from tests.integration.server.lab.light_rack import LightRack, Machine, lab
+from tests.integration.server.lab.relay import Relay, relay
+
+ROOT = Path(__file__).parents[4]
+MACHINES = 6
+NETWORK = "172.25.0.0/24"
+LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")  # where the role lab keeps them too
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the rack."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.lab)
+            item.add_marker(pytest.mark.timeout(240))
+
+
+@pytest.fixture(scope="session")
+def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LightRack]:
+    folder = tmp_path_factory.mktemp("rack")
+    try:
+        yield (made := LightRack(folder, name="e2e", network=NETWORK, machines=MACHINES))
+        made.client.close()
+    finally:
+        lab("stop", "--dir", folder)
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a disk image in two formats, one too large, and a ramdisk that this tier never reads."""
+    lab("images", "--out", LAB_IMAGES)
+    folder = tmp_path_factory.mktemp("images")
+    for name in ("lab-os.raw", "lab-os.qcow2", "CHECKSUMS"):
+        shutil.copy(LAB_IMAGES / name, folder)
+    for name in ("kernel", "ramdisk", "esp"):
+        (folder / name).write_bytes(bytes(8192))
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", folder / "large.qcow2", "8G"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def image_server(rack: LightRack, images: Path) -> Iterator[ImageServer]:
+    with serve_images(rack.host, images) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def daemon(rack: LightRack, images: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDaemon]:
+    """Return the daemon of all tests that are content with its settings."""
+    made = LabDaemon(tmp_path_factory.mktemp("daemon"), rack, images)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def machine(rack: LightRack, daemon: LabDaemon) -> Iterator[Machine]:
+    """Return a machine as new, which no test after this one finds in use."""
+    rack.machines[0].reset()
+    yield rack.machines[0]
+    daemon.release(rack.machines[0])
+
+
+@pytest.fixture
+def bmc(rack: LightRack) -> Iterator[Relay]:
+    """Return a relay before the rack's BMC."""
+    with relay(rack.host, rack.redfish) as made:
+        yield made
+
+
+@pytest.fixture
+def api(rack: LightRack, daemon: LabDaemon) -> Iterator[Relay]:
+    """Return a relay before the API of the daemon."""
+    with relay(rack.host, daemon.url) as made:
+        yield made
+
+
+Starter = Callable[..., LabDaemon]
+
+
+@pytest.fixture
+def start_daemon(rack: LightRack, images: Path, tmp_path: Path) -> Iterator[Starter]:
+    """Return what starts a daemon with settings of its own, for one test."""
+    with ExitStack() as stack:
+
+        def start(**settings: object) -> LabDaemon:
+            made = LabDaemon(tmp_path / f"daemon-{len(settings)}", rack, images, **settings)
+            stack.callback(made.end)
+            return made
+
+        yield start
