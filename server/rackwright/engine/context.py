@@ -85,20 +85,30 @@ def agent(info: Mapping[str, Any]) -> Data:
 def boot(subject: Subject, settings: Settings) -> Data:
     """Return what the machine boots the agent with, and where the ISO for it is made and served."""
     info = subject.node["driver_info"]
-    kind = "rescue" if subject.phase is Phase.RESCUE else "deploy"
+    kind = _ramdisk(subject.phase)
     name = f"{subject.operation}.iso"
     return {
         "mode": boot_mode(subject.node, settings),
         "kernel": info.get(f"{kind}_kernel") or getattr(settings, f"{kind}_kernel"),
         "ramdisk": info.get(f"{kind}_ramdisk") or getattr(settings, f"{kind}_ramdisk"),
         "bootloader": info.get("bootloader") or settings.bootloader,
-        "iso": info.get(f"{kind}_iso"),
+        "iso": ready_made(info, subject.phase),
         "parameters": parameters(subject, settings),
         "append": append(subject, settings),
         "file": str(settings.boot_dir.absolute() / name),
         "url": f"{info.get('external_http_url') or settings.files_url}/boot/{name}",
         "cache": str(settings.state_dir.absolute() / "cache"),
     }
+
+
+def ready_made(info: Mapping[str, Any], phase: Phase) -> str | None:
+    """Return the URL of the image that the node brings itself; it is used as it is, so no token can be put into it."""
+    found: str | None = info.get(f"{_ramdisk(phase)}_iso")
+    return found
+
+
+def _ramdisk(phase: Phase) -> str:
+    return "rescue" if phase is Phase.RESCUE else "deploy"
 
 
 def boot_mode(node: Data, settings: Settings) -> str:

@@ -19,7 +19,7 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import composition, transitions
+from rackwright.engine import composition, context, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
@@ -211,7 +211,7 @@ def _begin(operation: Operation, node: Node, *, session: Session, settings: Sett
     if phase is Phase.CLEAN and operation.verb == AUTOMATED and not cleans(node, settings):
         operation.status, operation.finished_at = OperationStatus.DONE.value, now()
         transitions.succeed(operation, node, at=now())
-    elif composition.boots_agent(phase, steps):
+    elif composition.boots_agent(phase, steps) and not context.ready_made(node.driver_info, phase):
         transitions.expect_agent(node, sealer)
     else:
         transitions.forget_agent(node)

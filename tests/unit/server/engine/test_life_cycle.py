@@ -269,3 +269,15 @@ def test_a_query_that_fails_leaves_the_nodes_last_error_alone(house: EngineHouse
     house.settle()
     assert house.look(uuid).last_error == "kept"
     assert "silent" in (house.operation(uuid).error or "")
+
+
+def test_an_image_that_the_node_brings_itself_holds_no_token_so_the_agent_is_given_one_at_lookup(
+    house: EngineHouse,
+) -> None:
+    built = house.node(provision_state="manageable")
+    brought = house.node(provision_state="manageable", driver_info={"deploy_iso": "http://192.0.2.1/agent.iso"})
+    for uuid in (built, brought):
+        house.script["boot.boot_ramdisk"] = Waiting(WaitFor.AGENT)
+        house.verb(uuid, "provide")
+    assert house.look(built).driver_internal_info["agent_secret_token_pregenerated"] is True
+    assert "agent_secret_token" not in house.look(brought).driver_internal_info
