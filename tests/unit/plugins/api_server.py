@@ -37,7 +37,7 @@ class ApiServer:
         self.ports: list[Data] = []
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
-        self.refusals: list[tuple[int, Any]] = []
+        self.prepared: list[tuple[int, Any]] = []
         self.silences = 0
         self.looks = 1
         self.failing: dict[str, str] = {}
@@ -159,8 +159,8 @@ class _Handler(BaseHTTPRequestHandler):
             api.silences -= 1
             return
         path, query = parts.path.removeprefix("/v1/"), dict(parse_qsl(parts.query))
-        refusal = api.refusals.pop(0) if api.refusals else None
-        status, answer = refusal or api.answer(self.command, path, query, json.loads(body or b"null"))
+        prepared = api.prepared.pop(0) if api.prepared else None
+        status, answer = prepared or api.answer(self.command, path, query, json.loads(body or b"null"))
         content = answer if isinstance(answer, bytes) else b"" if answer is None else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))

@@ -24,7 +24,7 @@ def test_each_module_that_has_options_has_an_answer() -> None:
 
 
 def test_a_refusal_is_a_failure_with_the_words_and_the_status_of_the_api(api: ApiServer) -> None:
-    api.refusals = [(403, fault("Not for you."))]
+    api.prepared = [(403, fault("Not for you."))]
     assert ask(api, "node_info") == {"failed": True, "msg": "The API refused: HTTP 403: Not for you.", "status": 403}
 
 

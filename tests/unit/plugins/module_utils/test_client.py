@@ -42,7 +42,7 @@ def test_the_url_may_be_given_with_and_without_the_version(api: ApiServer, suffi
 
 def test_what_is_not_there_is_none_but_another_refusal_is_an_error(api: ApiServer) -> None:
     assert client(api).find("/nodes/gone") is None
-    api.refusals = [(403, fault("Not for you."))]
+    api.prepared = [(403, fault("Not for you."))]
     with pytest.raises(ApiError, match="HTTP 403: Not for you"):
         client(api).find("/nodes/gone")
 
@@ -50,19 +50,19 @@ def test_what_is_not_there_is_none_but_another_refusal_is_an_error(api: ApiServe
 @pytest.mark.parametrize("status", [409, 503])
 def test_a_locked_node_and_a_busy_server_are_asked_again(api: ApiServer, status: int) -> None:
     api.add("web-1")
-    api.refusals = [(status, fault("Later."))] * (ATTEMPTS - 1)
+    api.prepared = [(status, fault("Later."))] * (ATTEMPTS - 1)
     client(api).put("/nodes/web-1/states/provision", {"target": "manage"})
     assert len(api.requests) == ATTEMPTS
 
 
 def test_a_node_that_stays_locked_is_an_error_in_the_end(api: ApiServer) -> None:
-    api.refusals = [LOCKED] * ATTEMPTS
+    api.prepared = [LOCKED] * ATTEMPTS
     with pytest.raises(ApiError, match="web-1 is locked"):
         client(api).get("/nodes/web-1")
 
 
 def test_another_refusal_is_not_repeated(api: ApiServer) -> None:
-    api.refusals = [(400, fault("No."))]
+    api.prepared = [(400, fault("No."))]
     with pytest.raises(ApiError, match="HTTP 400: No"):
         client(api).post("/nodes", {})
     assert len(api.requests) == 1
@@ -89,7 +89,7 @@ def test_an_api_that_does_not_answer_is_an_error_that_says_what_to_do(api: ApiSe
 
 
 def test_an_answer_that_is_no_json_is_an_error_too(api: ApiServer) -> None:
-    api.refusals = [(200, b"<html>")]
+    api.prepared = [(200, b"<html>")]
     with pytest.raises(Unreachable, match="Check that the daemon runs"):
         client(api).get("/nodes")
 
@@ -118,7 +118,7 @@ def test_a_name_is_never_a_path(api: ApiServer, name: str) -> None:
 
 
 def test_a_redirection_is_not_followed_with_the_password(api: ApiServer) -> None:
-    api.refusals = [(307, b"")]
+    api.prepared = [(307, b"")]
     with pytest.raises(ApiError, match="HTTP 307"):
         client(api, api_username="me", api_password="canary").get("/nodes")
     assert len(api.requests) == 1

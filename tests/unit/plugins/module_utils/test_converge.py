@@ -110,7 +110,7 @@ def test_a_refusal_of_the_api_is_that_nodes_failure(api: ApiServer, lead: Lead) 
     results = lead(Goal("web-1", "available"), Goal("gone", "available"))
     assert "set allow_undeploy" in results["web-1"]["msg"]
     assert results["gone"]["msg"].startswith("Failed to find gone: The API has no such node.")
-    api.refusals = [(200, {"nodes": api.nodes}), (403, fault("Node web-1 is protected."))]
+    api.prepared = [(200, {"nodes": api.nodes}), (403, fault("Node web-1 is protected."))]
     refused = lead(Goal("web-1", "available", allow_undeploy=True))["web-1"]
     assert refused["msg"] == "HTTP 403: Node web-1 is protected."
 

@@ -84,6 +84,6 @@ def test_a_node_is_removed_once(api: ApiServer, declare: Any) -> None:
 
 def test_a_node_that_may_not_be_removed_is_a_failure(api: ApiServer, declare: Any) -> None:
     declare()
-    api.refusals = [(200, api.nodes[0]), (400, fault("Node web-1 is active."))]
+    api.prepared = [(200, api.nodes[0]), (400, fault("Node web-1 is active."))]
     answer = declare(state="absent")
     assert answer["failed"] and answer["msg"] == "The API refused: HTTP 400: Node web-1 is active."
