@@ -68,9 +68,9 @@ def choose(listed: str, image: str, *, algorithm: str = "", origin: str = "") ->
     """
     entries = [entry for line in listed.splitlines() if (entry := _entry(line.strip()))]
     mine = entries if len(entries) == 1 else [entry for entry in entries if entry[0] == image]
-    fitting = [value for _, value in mine if not algorithm or LENGTHS.get(len(value)) == algorithm]
+    fitting = [value for _name, value in mine if not algorithm or LENGTHS.get(len(value)) == algorithm]
     if not fitting:
-        names = ", ".join(sorted({name or "(no name)" for name, _ in entries})[:5]) or "nothing"
+        names = ", ".join(sorted({name or "(no name)" for name, _value in entries})[:5]) or "nothing"
         cause = f"{origin} has no {algorithm or 'checksum'} line for {image}; it names {names}"
         raise _unusable(image, cause, "Point at the checksum file that belongs to the image, or give the value itself.")
     return _checked(max(fitting, key=len), image, algorithm)

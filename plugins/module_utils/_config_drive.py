@@ -96,7 +96,7 @@ def unpack(text: str) -> dict[str, bytes]:
         iso.open_fp(io.BytesIO(gzip.decompress(base64.b64decode(text))))
     except (ValueError, OSError, EOFError, zlib.error, pycdlib.pycdlibexception.PyCdlibException):
         return {}
-    for folder, _, names in iso.walk(rr_path="/"):
+    for folder, _folders, names in iso.walk(rr_path="/"):
         for path in (f"{folder.rstrip('/')}/{name}" for name in names):
             content = io.BytesIO()
             iso.get_file_from_iso_fp(content, rr_path=path)
@@ -160,11 +160,11 @@ def _iso(files: Mapping[str, bytes]) -> bytes:
         folders = ["/openstack", *(f"/openstack/{version}" for version in VERSIONS)]
         short = {folder: _short(folder, "D", number) for number, folder in enumerate(folders)}
         for folder in folders:
-            parent, _, name = folder.rpartition("/")
+            parent, _slash, name = folder.rpartition("/")
             iso.add_directory(short.get(parent, "") + short[folder], rr_name=name, joliet_path=folder)
             short[folder] = short.get(parent, "") + short[folder]
         for number, (path, content) in enumerate(files.items()):
-            folder, _, name = path.rpartition("/")
+            folder, _slash, name = path.rpartition("/")
             iso_path = short[folder] + _short(path, "F", number) + ".;1"
             iso.add_fp(io.BytesIO(content), len(content), iso_path, rr_name=name, joliet_path=path)
         written = io.BytesIO()

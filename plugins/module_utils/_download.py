@@ -140,7 +140,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _login(url: str) -> dict[str, str]:
-    user, found, _ = urlsplit(url).netloc.rpartition("@")
+    user, found, _host = urlsplit(url).netloc.rpartition("@")
     if not found:
         return {}
     return {"Authorization": "Basic " + base64.b64encode(unquote(user).encode()).decode()}

@@ -52,7 +52,7 @@ def act(params: Data) -> Data:
 
 def _delay(setting: object) -> float:
     try:
-        shortest, _, longest = str(setting).partition(",")
+        shortest, _comma, longest = str(setting).partition(",")
         delay = random.triangular(float(shortest), float(longest or shortest), float(shortest))
         if not 0 <= delay < float("inf"):
             raise ValueError(setting)

@@ -21,6 +21,6 @@ class ApiAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Check the options and answer as the module does."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, params = self.validate_argument_spec(OPTIONS[self.module])
+        _result, params = self.validate_argument_spec(OPTIONS[self.module])
         answer = attempt(self.module, params, check=self._task.check_mode, tell=Display().display)
         return {**result, **answer}

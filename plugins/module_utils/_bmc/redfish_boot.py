@@ -129,7 +129,7 @@ class BootOverride:
         triple = {TARGET: self._get(TARGET) or "None", ENABLED: self._get(ENABLED) or "Disabled", **wanted}
         mode = wanted.get(MODE) or self._get(MODE)
         full = {**triple, **({MODE: mode} if mode else {})}
-        first = next(iter(wanted))
+        first, *_more = wanted
         sent: list[Data] = []
         for body in (wanted, full, {first: wanted[first]}):
             if body not in sent:

@@ -47,7 +47,7 @@ class CdDrive:
 
         That is ``expected`` where a drive holds it, even if the BMC shows no more than its file name.
         """
-        drives = [drive for _, drive in self._full()]
+        drives = [drive for _path, drive in self._full()]
         if expected and any(_holds(drive, expected) for drive in drives):
             return expected
         return next((str(drive.get("Image") or drive.get("ImageName") or "") for drive in drives), None)
@@ -72,7 +72,7 @@ class CdDrive:
     def eject(self) -> None:
         """Empty the drives; asked again where a BMC accepts it and does nothing."""
         for path, drive in list(self._full()):
-            for _ in range(TRIES):
+            for _attempt in range(TRIES):
                 self._eject(path, drive)
                 if self._await(path, lambda drive: not _is_full(drive)):
                     break

@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         agent: AgentServer = self.server.agent
-        _, allowed = self._asked()
+        _path, allowed = self._asked()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if not allowed:
             return self._answer(401, {"faultcode": "Client", "faultstring": "Token invalid."})

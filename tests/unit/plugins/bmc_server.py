@@ -149,7 +149,7 @@ class BmcServer:
         return Answer(204)
 
     def _post(self, request: Request) -> Answer:
-        owner, _, action = request.path.partition("/Actions/")
+        owner, _actions, action = request.path.partition("/Actions/")
         match action.rpartition(".")[2]:
             case "Reset":
                 state = "Off" if request.body["ResetType"] in ("ForceOff", "GracefulShutdown") else "On"

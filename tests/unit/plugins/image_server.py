@@ -52,7 +52,7 @@ class ImageServer:
 
     def asked(self) -> list[tuple[str, str]]:
         """Return method and path of each request."""
-        return [(method, path) for method, path, _ in self.headers]
+        return [(method, path) for method, path, _headers in self.headers]
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -46,7 +46,7 @@ class Door(socketserver.ThreadingUnixStreamServer):
 
     def hear(self, line: str) -> None:
         """Take a line of the run in: what it tells is known to those who ask after it."""
-        kind, _, text = line.rstrip("\n").partition(" ")
+        kind, _space, text = line.rstrip("\n").partition(" ")
         if kind == "@mark":
             self.marks[text].set()
         elif kind == "@node" and (told := json.loads(text))["event"] == "facts":

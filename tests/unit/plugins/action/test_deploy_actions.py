@@ -53,7 +53,7 @@ def test_an_image_goes_to_the_disk_that_was_chosen(
     learn(context, serve("root_device", context))
     assert context["facts"]["root_device"]["hint"] == {"serial": "s== A"}
     assert "canary" not in str(context["facts"])
-    for _ in range(2):
+    for _turn in range(2):
         assert serve("root_device", context) == Done()
         assert serve("agent_image", context) == Waiting("agent")
     agent.end_step("deploy")
@@ -149,7 +149,7 @@ def test_a_bad_config_drive_fails_before_the_machine_is_touched(serve: Any, cont
 
 def test_the_boot_loader_is_installed_once(agent: AgentServer, serve: Any, context: Data) -> None:
     agent.answers["standby.get_partition_uuids"] = lambda _: {}
-    for _ in range(2):
+    for _turn in range(2):
         assert serve("agent_bootloader", context) == Waiting("agent")
     agent.end()
     assert serve("agent_bootloader", context).changed

@@ -94,7 +94,7 @@ def test_a_failed_command_raises_the_words_of_the_agent(agent: AgentServer) -> N
 
 
 def test_only_the_certificate_of_the_heartbeat_is_trusted(agent: AgentServer, tmp_path: Path) -> None:
-    other, _ = certificate(datetime.now(UTC) - timedelta(hours=1), tmp_path)
+    other, _file = certificate(datetime.now(UTC) - timedelta(hours=1), tmp_path)
     with pytest.raises(OperationError, match="certificate is not the one of its heartbeat"):
         Agent(agent.url, TOKEN, ca=other).commands()
     assert agent.requests == []

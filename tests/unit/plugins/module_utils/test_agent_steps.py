@@ -33,7 +33,8 @@ NODE: dict[str, Any] = {
 ERASE = {"interface": "deploy", "step": "erase_devices_metadata"}
 
 
-def job(step: dict[str, Any] = ERASE) -> Job:
+def job(**more: Any) -> Job:
+    step = {**ERASE, **more}
     pair = step["interface"], step["step"]
     sent = machine(NODE, [{"address": "52:54:00:00:00:01"}])
     return step_job("clean", pair, lambda: step_params("clean", pair, sent, version={"generic": "1"}))
@@ -64,7 +65,7 @@ def test_an_equal_step_later_in_the_list_is_carried_out_again(agent: AgentServer
 def test_another_step_does_not_count(agent: AgentServer) -> None:
     advance(client(agent), job())
     agent.end_step("clean")
-    assert advance(client(agent), job({**ERASE, "step": "erase_devices"})).status == "RUNNING"
+    assert advance(client(agent), job(step="erase_devices")).status == "RUNNING"
     assert len(agent.posted) == 2
 
 

@@ -31,7 +31,7 @@ def client(api: ApiServer, **options: Any) -> ApiClient:
 def test_all_pages_of_a_collection_are_read(api: ApiServer) -> None:
     names = [api.add(f"web-{number}")["name"] for number in range(2 * PAGE + 1)]
     assert [node["name"] for node in client(api).items("/nodes", "nodes", fields="name")] == names
-    assert [method for method, _ in api.requests] == ["GET"] * 3
+    assert [method for method, _path in api.requests] == ["GET"] * 3
 
 
 @pytest.mark.parametrize("suffix", ["/", "/v1", "/v1/"])

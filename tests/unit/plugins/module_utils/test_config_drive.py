@@ -37,7 +37,7 @@ def contents(drive: bytes, facet: str) -> dict[str, bytes]:
     iso = pycdlib.PyCdlib()
     iso.open_fp(io.BytesIO(drive))
     found = {}
-    for folder, _, files in iso.walk(**{f"{facet}_path": "/"}):
+    for folder, _folders, files in iso.walk(**{f"{facet}_path": "/"}):
         for name in files:
             content = io.BytesIO()
             path = f"{folder.rstrip('/')}/{name}"

@@ -154,7 +154,7 @@ def test_a_daemon_that_stays_silent_is_an_error(api: ApiServer, lead: Lead, monk
     monkeypatch.setattr(_converge, "PATIENCE", 0.1)
     api.add("web-1")
 
-    def silence(_: str) -> None:
+    def silence(_text: str) -> None:
         api.silences = 10**6
 
     start = time.monotonic()

@@ -132,7 +132,8 @@ def test_many_at_once_get_the_same_file(tmp_path: Path, images: ImageServer) -> 
     images.files["/k"], images.etags = b"x" * 100_000, {"/k": '"1"'}
     found: list[bytes] = []
     threads = [
-        threading.Thread(target=lambda: found.append(fetch(f"{images.url}/k", tmp_path).read_bytes())) for _ in range(8)
+        threading.Thread(target=lambda: found.append(fetch(f"{images.url}/k", tmp_path).read_bytes()))
+        for _thread in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -40,7 +40,7 @@ def test_a_node_that_is_as_declared_is_left_alone(api: ApiServer, declare: Any) 
     declare()
     mask(api)
     assert not declare()["changed"]
-    assert [method for method, _ in api.writes()] == ["POST"]
+    assert [method for method, _path in api.writes()] == ["POST"]
 
 
 def test_what_inspection_added_stays(api: ApiServer, declare: Any) -> None:
@@ -58,7 +58,7 @@ def test_a_secret_is_written_again_only_when_that_is_wanted(api: ApiServer, decl
         assert declare(**options)["changed"] is changed
         mask(api)
         assert declare(**options, _ansible_check_mode=True)["changed"] is changed
-    assert [method for method, _ in api.writes()] == ["POST", "PATCH"]
+    assert [method for method, _path in api.writes()] == ["POST", "PATCH"]
 
 
 def test_check_mode_changes_nothing_and_shows_no_secret(api: ApiServer, declare: Any) -> None:

@@ -24,7 +24,7 @@ NO_AGENT = {"url": None, "token": None, "ca": None, "seen_at": None}
 @pytest.fixture
 def agents(tmp_path: Path) -> Iterator[list[AgentServer]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(AgentServer(tmp_path).running()) for _ in range(2)]
+        yield [stack.enter_context(AgentServer(tmp_path).running()) for _agent in range(2)]
 
 
 def step(name: str, role: str, **more: Any) -> Data:
