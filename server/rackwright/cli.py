@@ -123,13 +123,15 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
             home=settings.state_dir.absolute() / "ansible",
             roots=tuple(collection.root for collection in offer.collections),
             timeout=settings.run_timeout,
+            fork_server_idle=settings.fork_server_idle,
         )
-        engine = Conductor(world, runner)
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        engine.start()
-        engine.serve(stop)
+        with contextlib.closing(runner):
+            engine = Conductor(world, runner)
+            engine.start()
+            engine.serve(stop)
     return 0
 
 

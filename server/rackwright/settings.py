@@ -171,6 +171,9 @@ class Settings(BaseSettings):
     wave_size: Positive = Field(200, description="Most nodes in one playbook run.")
     run_slots: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1), description="Runs at once.")
     run_timeout: Seconds = Field(7200, description="Longest playbook run; it is ended and tried again after that.")
+    fork_server_idle: Seconds = Field(
+        60, description="Time without a run that a loaded Ansible, from which runs start quickly, is kept; 0: never."
+    )
     graceful_shutdown_timeout: Seconds = Field(60, description="Longest wait for runs when the daemon is stopped.")
 
     # History

@@ -23,6 +23,7 @@ from ansible_runner.runner import Runner as Ended
 from rackwright.domain.errors import Invalid
 from rackwright.domain.outcomes import cut
 from rackwright.runner.base import Listener, PlaybookRun, RunResult, RunStatus
+from rackwright.runner.forkserver import ForkServer
 
 logger = logging.getLogger(__name__)
 
@@ -52,10 +53,14 @@ class RunnerUnusable(Invalid):
 class AnsibleRunner:
     """Runs playbooks of the collections below ``roots``."""
 
-    def __init__(self, *, runs: Path, home: Path, roots: tuple[Path, ...], timeout: int, forks: int = 20) -> None:
+    def __init__(
+        self, *, runs: Path, home: Path, roots: tuple[Path, ...], timeout: int, fork_server_idle: int, forks: int = 20
+    ) -> None:
         """Take the folder of the runs, the one that Ansible keeps its things in, and the limit of a run, seconds.
 
-        Raises RunnerUnusable when ansible-playbook or setpriv is missing.
+        The first of ``roots`` holds our own collection. ``fork_server_idle`` is the time, seconds, that the process
+        stays from which runs are forked; 0 = each run loads Ansible by itself. Raises RunnerUnusable when
+        ansible-playbook or setpriv is missing.
         """
         self._runs, self._timeout = runs, timeout
         self._playbook = Path(sys.executable).parent / "ansible-playbook"
@@ -65,9 +70,15 @@ class AnsibleRunner:
         if setpriv is None:
             raise RunnerUnusable(reason="the command setpriv is missing; install util-linux")
         self._launcher = [setpriv, "--pdeathsig", "KILL"]
+        shutil.rmtree(home / "tmp", ignore_errors=True)  # of runs that were killed
         for folder in (runs, home):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._environment = _environment(home, roots, forks)
+        self._fork_server = ForkServer(roots[0], home / "fork.sock", idle=fork_server_idle)
+
+    def close(self) -> None:
+        """End what was kept for runs to come."""
+        self._fork_server.close()
 
     def run(self, run: PlaybookRun, listener: Listener) -> RunResult:
         """Run a playbook to its end; its folder stays only when it died."""
@@ -97,7 +108,8 @@ class AnsibleRunner:
             event_handler=events.handle,
             cancel_callback=events.cancelled,
         )
-        prepared.config.command = [*self._launcher, str(self._playbook), *prepared.config.command[1:]]
+        program = self._fork_server.command(self._playbook, prepared.config.env)
+        prepared.config.command = [*self._launcher, *program, *prepared.config.command[1:]]
         prepared.run()
         return events.result(prepared, batched=run.batched)
 
