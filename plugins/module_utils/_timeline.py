@@ -14,20 +14,19 @@ Data = Mapping[str, Any]
 def rows(operations: Iterable[Data], moments: Sequence[Data] = ()) -> list[dict[str, Any]]:
     """Return one row for each stretch of time: ``phase``, ``step``, ``activity``, ``at`` and ``seconds``.
 
-    ``moments`` (``at`` in seconds since 1970, ``mark``) are finer than the timelines, such as what a serial console
-    said: they cut a wait into parts, and what comes after the last operation is told by them alone.
+    ``moments`` (``at`` in seconds since 1970, ``mark``: what begins then) are finer than the timelines, such as what a
+    serial console said: they name and cut the waits, and alone tell what comes after the last operation.
     """
     found: list[dict[str, Any]] = []
     end = 0.0
     for operation in operations:
         end = _seconds(operation["finished_at"]) if operation["finished_at"] else 0.0
         for entry, begin, until in _stretches(operation["timeline"], end):
-            parts = [(entry["activity"], begin)]
-            if entry["activity"] == "waits":
-                parts += [(moment["mark"], moment["at"]) for moment in moments if begin < moment["at"] < until]
+            is_wait = entry["activity"] == "waits"
+            parts = _parts(moments, begin, until) if is_wait else [(entry["activity"], begin)]
             found += _cut(operation["phase"], entry["step"], parts, until)
-    after = [(moment["mark"], moment["at"]) for moment in moments if moment["at"] > end]
-    return found + (_cut("after", None, after, after[-1][1]) if after else [])
+    last = max((moment["at"] for moment in moments), default=end)
+    return found + (_cut("after", None, _parts(moments, end, last), last) if last > end else [])
 
 
 def table(found: Iterable[Data]) -> list[str]:
@@ -48,6 +47,13 @@ def _stretches(timeline: Sequence[Data], end: float) -> Iterator[tuple[Data, flo
     for entry, begin, until in zip(timeline, begins, [*begins[1:], end], strict=False):
         if entry["step"] is not None:
             yield entry, begin, max(until, begin)
+
+
+def _parts(moments: Sequence[Data], begin: float, until: float) -> list[tuple[str, float]]:
+    """Return what went on between two times, each with its begin; the first had begun before."""
+    before = [moment["mark"] for moment in moments if moment["at"] <= begin]
+    inside = [(moment["mark"], moment["at"]) for moment in moments if begin < moment["at"] < until]
+    return [(before[-1] if before else "waits", begin), *inside]
 
 
 def _cut(phase: str, step: str | None, parts: Sequence[tuple[str, float]], until: float) -> list[dict[str, Any]]:

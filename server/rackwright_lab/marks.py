@@ -3,7 +3,7 @@
 """When a machine got how far in its boot, read off its console as it is written.
 
 NAME.marks, beside the console, has a line of JSON for each mark: ``at`` in seconds since 1970 and ``mark``, what begins
-then: firmware, kernel, ramdisk, agent, ready (the deployed system) or off.
+then: firmware, kernel, ramdisk, agent, system (a boot from disk), ready (it has booted) or off.
 """
 
 import json
@@ -15,6 +15,7 @@ INTERVAL = 0.2
 """Seconds between two looks at a console, which is how exact the times are."""
 
 _MARKS = (
+    ("power on, boot from Hdd", "system"),
     ("power on", "firmware"),
     ("reset,", "firmware"),
     ("Linux version", "kernel"),
