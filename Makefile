@@ -11,6 +11,7 @@ SHELL := /bin/bash
 PYTHON ?= /usr/bin/python3
 VENV := .venv
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+STARTED := $(shell date +%s)
 PACKAGES := ca-certificates git openssh-client python3 python3-venv
 # One Debian package a line; the lab is what needs them.
 LAB_PACKAGES := $(shell sed 's/\#.*//' server/rackwright_lab/packages.txt)
