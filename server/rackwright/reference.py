@@ -25,6 +25,7 @@ from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
+from rackwright import catalog
 from rackwright.api.fields import Resource
 from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.schemas.driver import DRIVER
@@ -33,6 +34,7 @@ from rackwright.api.schemas.node import NODE
 from rackwright.api.schemas.port import PORT
 from rackwright.api.v1 import ROUTERS
 from rackwright.api.versions import Since
+from rackwright.catalog import Implementation
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of, possible, transition_for
@@ -99,9 +101,10 @@ def settings_page() -> str:
     return "\n".join(
         [
             *_head("settings", "Settings"),
-            "The command line goes before environment variables (`RACKWRIGHT_` and the name in capitals; lists and",
-            "objects as JSON), these before the TOML file that `--config` or `RACKWRIGHT_CONFIG` names. Times are in",
-            "seconds. Where Ironic has the setting, name, unit and default are Ironic's, without its section.",
+            "The command line goes before environment variables (`RACKWRIGHT_` and the name in capitals; lists as",
+            "`a,b`, objects as `key:value,key:value`, both also as JSON), these before the TOML file that `--config`",
+            "or `RACKWRIGHT_CONFIG` names. Times are in seconds. Where Ironic has the setting, name, unit and default",
+            "are Ironic's, without its section.",
             "",
             "| name | type | default | meaning |",
             "|---|---|---|---|",
@@ -145,6 +148,41 @@ def _default(field: FieldInfo) -> str:
     value = field.get_default()
     plain = [str(each) for each in value] if isinstance(value, tuple) else value
     return f"`{json.dumps(str(plain) if isinstance(plain, Path) else plain)}`"
+
+
+def steps_page() -> str:
+    """Return the page about the steps that the roles of the collection offer, by implementation of an interface."""
+    offer = catalog.load(enabled=("fake-hardware", "redfish"))
+    chosen = sorted(offer.implementations.items())
+    return "\n".join(
+        [
+            *_head("steps", "Steps"),
+            "A phase runs its prepare steps, its work steps and its finish steps; when one fails, the failure steps.",
+            "Only work steps can be asked for by name; those with priority 0 run on request only. Steps of the agent",
+            "join the list when it has booted. How a step is declared is told in",
+            "[the architecture](../explanation/architecture.md); each is the task file of the same name in its role.",
+            "",
+            *(line for (kind, name), each in chosen for line in _implementation(f"{kind}/{name}", each)),
+        ]
+    )
+
+
+def _implementation(title: str, implementation: Implementation) -> Iterable[str]:
+    if not implementation.steps:
+        return
+    yield from (
+        f"## {title}",
+        "",
+        "| phase | step | stage | priority | arguments | role |",
+        "|---|---|---|---|---|---|",
+    )
+    for step in implementation.steps:
+        stage = f"{step.stage}, failure" if step.on_failure else step.stage
+        arguments = ", ".join(
+            f"`{name}`{' (required)' if info.required else ''}" for name, info in step.argsinfo.items()
+        )
+        yield f"| {step.phase} | `{step.name}` | {stage} | {step.priority} | {arguments} | `{step.role}` |"
+    yield ""
 
 
 _RESOURCES = (NODE, PORT, DRIVER, CONDUCTOR, HISTORY)
@@ -200,6 +238,7 @@ PAGES: Mapping[str, Page] = {
     "api": Page("docs/reference/api.md", api_page),
     "settings": Page("docs/reference/settings.md", settings_page),
     "states": Page("docs/explanation/states.md", states_page),
+    "steps": Page("docs/reference/steps.md", steps_page),
     "steps-schema": Page("docs/reference/steps.schema.json", steps_schema),
 }
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every setting of the daemon, in one class.
 
-Values come from the command line, then from environment variables ``RACKWRIGHT_<NAME>``, then from one TOML file
-(``--config`` or ``RACKWRIGHT_CONFIG``), then from the defaults. Where Ironic has the setting, name, unit and default
+Values come from the command line, then from environment variables ``RACKWRIGHT_<NAME>`` (lists as
+``a,b``, tables as ``key:value,key:value``, both also as JSON), then from one TOML file (``--config`` or
+``RACKWRIGHT_CONFIG``), then from the defaults. Where Ironic has the setting, name, unit and default
 are Ironic's, without its section (contract: ``config-options.yaml``). Times are seconds; 0 switches a timeout off.
 """
 
@@ -11,13 +12,14 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import json
 import os
 import socket
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_origin
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
@@ -38,7 +40,9 @@ class SettingsInvalid(Invalid):
 class Settings(BaseSettings):
     """What an operator can set; immutable once the daemon runs."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True, enable_decoding=False
+    )
 
     # The process
     state_dir: Path = Field(Path("/var/lib/rackwright"), description="Folder of everything that the daemon keeps.")
@@ -165,7 +169,7 @@ class Settings(BaseSettings):
     power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")
 
     # The conductor
-    poll_interval: Moment = Field(0.2, description="Time between two looks for work.")
+    poll_interval: Moment = Field(0.1, description="Time between two looks for work.")
     heartbeat_interval: Positive = Field(10, description="Time between two heartbeats of a conductor.")
     heartbeat_timeout: Positive = Field(60, description="Silence after which a conductor counts as dead.")
     wave_size: Positive = Field(200, description="Most nodes in one playbook run.")
@@ -195,6 +199,18 @@ class Settings(BaseSettings):
             if not path.is_absolute() or len(path.parts) < 2 or ".." in path.parts:
                 raise ValueError(f"{path} would open too much; name absolute folders below /")
         return value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _read_text(cls, value: Any, info: ValidationInfo) -> Any:
+        """Read the lists and tables of the environment: items with commas between, or JSON."""
+        kind = get_origin(cls.model_fields[info.field_name or ""].annotation)
+        if not isinstance(value, str) or kind not in (tuple, dict):
+            return value
+        if value.lstrip().startswith(("[", "{")):
+            return json.loads(value)
+        items = [item.strip() for item in value.split(",") if item.strip()]
+        return items if kind is tuple else dict(item.rpartition(":")[::2] for item in items)
 
     @field_validator("kernel_append_params", "extra_kernel_params")
     @classmethod

@@ -105,3 +105,31 @@ def test_every_setting_is_described_in_the_reference() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description and field.description.endswith("."), name
         assert f"| `{name}` |" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("enabled_hardware_types", "fake-hardware,redfish", ("fake-hardware", "redfish")),
+        ("enabled_hardware_types", " redfish ", ("redfish",)),
+        ("enabled_hardware_types", '["fake-hardware", "redfish"]', ("fake-hardware", "redfish")),
+        ("file_url_allowed_paths", "/srv/a,/srv/b", (Path("/srv/a"), Path("/srv/b"))),
+        (
+            "clean_step_priority_override",
+            "deploy.erase_devices:0,bios.reset:7",
+            {"deploy.erase_devices": 0, "bios.reset": 7},
+        ),
+        ("clean_step_priority_override", '{"bios.reset": 7}', {"bios.reset": 7}),
+    ],
+)
+def test_lists_and_tables_of_the_environment_are_read_with_commas_or_as_json(
+    name: str, text: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"RACKWRIGHT_{name.upper()}", text)
+    assert getattr(load(), name) == value
+
+
+def test_a_broken_list_of_the_environment_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RACKWRIGHT_ENABLED_HARDWARE_TYPES", "[redfish")
+    with pytest.raises(SettingsInvalid, match="enabled_hardware_types"):
+        load()
