@@ -122,3 +122,13 @@ def test_a_redirection_is_not_followed_with_the_password(api: ApiServer) -> None
     with pytest.raises(ApiError, match="HTTP 307"):
         client(api, api_username="me", api_password="canary").get("/nodes")
     assert len(api.requests) == 1
+
+
+def test_inventory_cut_at_page_one(api: ApiServer) -> None:
+    names = [api.add(f"web-{number}")["name"] for number in range(1234)]
+    assert [node["name"] for node in client(api).items("/nodes", "nodes", fields="name")] == names
+    reading = client(api).items("/nodes", "nodes", fields="name")
+    next(reading)
+    api.prepared = [(500, fault("The database is away."))]
+    with pytest.raises(ApiError, match="The database is away"):
+        list(reading)
