@@ -69,6 +69,8 @@ class AgentServer:
         self.tokens: list[str | None] = []
         self.posted: list[dict[str, Any]] = []
         self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.ending: Callable[[], None] | None = None
+        """Ends the last command, once it has been seen running."""
         self.pages: dict[str, Any] = {}
         self.drop_after_post = False
         self.drop_before_post = False
@@ -157,7 +159,10 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(200, {"name": "OpenStack Ironic Python Agent API"})
         if not allowed:
             return self._answer(401, {"faultcode": "Client", "faultstring": "Token invalid."})
-        return self._answer(200, {"commands": agent.commands})
+        self._answer(200, {"commands": agent.commands})
+        if agent.ending and agent.commands and agent.commands[-1]["command_status"] == "RUNNING":
+            agent.ending()
+        return None
 
     def do_POST(self) -> None:
         agent: AgentServer = self.server.agent

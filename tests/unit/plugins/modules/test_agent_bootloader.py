@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
@@ -10,10 +9,8 @@ from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import
 
 def test_the_boot_loader_is_installed_with_what_was_written(agent: AgentServer, module: Any) -> None:
     agent.answers["standby.get_partition_uuids"] = lambda _: {"root uuid": "r", "efi system partition uuid": "e"}
-    ender = threading.Timer(0.2, agent.end)
-    ender.start()
+    agent.ending = agent.end
     assert module("agent_bootloader", **agent.options())["changed"]
-    ender.join()
     assert agent.posted[-1] == {
         "name": "image.install_bootloader",
         "params": {

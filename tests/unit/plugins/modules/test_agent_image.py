@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
@@ -17,10 +16,8 @@ def options(agent: AgentServer, **more: Any) -> dict[str, Any]:
 
 
 def test_the_agent_gets_image_disk_and_config_drive(agent: AgentServer, module: Any) -> None:
-    ender = threading.Timer(0.2, lambda: agent.end_step("deploy"))
-    ender.start()
+    agent.ending = lambda: agent.end_step("deploy")
     assert module("agent_image", **options(agent, configdrive={"meta_data": {"hostname": "web"}}))["changed"]
-    ender.join()
     sent = agent.posted[0]["params"]
     assert sent["step"]["args"]["image_info"]["urls"] == ["http://host/os.raw"]
     assert sent["step"]["args"]["configdrive"].startswith("H4sI")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
@@ -11,12 +10,10 @@ STEP = {"type": "clean", "interface": "deploy", "step": "erase_devices", "args":
 
 
 def test_a_step_is_sent_and_waited_for(agent: AgentServer, module: Any) -> None:
-    ender = threading.Timer(0.2, lambda: agent.end_step("clean"))
-    ender.start()
+    agent.ending = lambda: agent.end_step("clean")
     answer = module(
         "agent_step", **agent.options(), **STEP, node={"uuid": "n", "driver_info": {"a_password": "canary"}}
     )
-    ender.join()
     assert answer["changed"]
     sent = agent.posted[0]["params"]
     assert sent["step"] == {"interface": "deploy", "step": "erase_devices", "priority": 0, "args": {"a": 1}}
