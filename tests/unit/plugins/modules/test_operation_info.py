@@ -26,7 +26,11 @@ def test_moments_that_come_after_are_told_too(api: ApiServer, module: Any) -> No
     api.prepared = [(200, {"operations": [OPERATION]})]
     moments = [{"at": 1767225612.0, "mark": "kernel"}, {"at": 1767225613.5, "mark": "ready"}]
     answer = module("operation_info", api_url=api.url, node="web-1", moments=moments)
-    assert [line.split()[-1] for line in answer["table"]] == ["runs", "kernel", "ready"]
+    assert [(line.split()[2], line.split()[-1]) for line in answer["table"]] == [
+        ("10.0", "runs"),
+        ("2.0", "waits"),
+        ("1.5", "kernel"),
+    ]
 
 
 def test_another_server_than_ours_is_a_failure(api: ApiServer, module: Any) -> None:
