@@ -81,13 +81,7 @@ options:
     default: on_create
 extends_documentation_fragment:
   - rackwright.metal._api
-attributes:
-  check_mode:
-    description: Says what would change, and changes nothing.
-    support: full
-  diff_mode:
-    description: Shows what changes.
-    support: full
+  - rackwright.metal._attributes
 author:
   - Rackwright contributors (@rackwright)
 """

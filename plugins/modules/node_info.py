@@ -25,12 +25,10 @@ options:
     elements: str
 extends_documentation_fragment:
   - rackwright.metal._api
+  - rackwright.metal._attributes
 attributes:
-  check_mode:
-    description: Says what would change, and changes nothing.
-    support: full
   diff_mode:
-    description: Shows what changes.
+    description: Nothing changes, so there is nothing to show.
     support: none
 author:
   - Rackwright contributors (@rackwright)

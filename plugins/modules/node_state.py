@@ -67,13 +67,7 @@ options:
     default: 7200
 extends_documentation_fragment:
   - rackwright.metal._api
-attributes:
-  check_mode:
-    description: Says what would change, and changes nothing.
-    support: full
-  diff_mode:
-    description: Shows what changes.
-    support: full
+  - rackwright.metal._attributes
 author:
   - Rackwright contributors (@rackwright)
 """

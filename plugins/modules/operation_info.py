@@ -29,12 +29,10 @@ options:
     default: []
 extends_documentation_fragment:
   - rackwright.metal._api
+  - rackwright.metal._attributes
 attributes:
-  check_mode:
-    description: Says what would change, and changes nothing.
-    support: full
   diff_mode:
-    description: Shows what changes.
+    description: Nothing changes, so there is nothing to show.
     support: none
 author:
   - Rackwright contributors (@rackwright)
