@@ -20,15 +20,20 @@ from tests.integration.server.daemon_house import Daemon, command, free_port, un
 pytestmark = pytest.mark.slow
 
 
+both_ways = pytest.mark.parametrize("daemon", [0, 60], ids=["plain", "forked"], indirect=True)
+"""Runs that load Ansible by themselves, and such that are forked."""
+
+
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    started = Daemon(tmp_path)
+def daemon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Daemon]:
+    started = Daemon(tmp_path, fork_server_idle=getattr(request, "param", 60))
     yield started
     started.client.close()
     if started.process.poll() is None:
         started.stop()
 
 
+@both_ways
 def test_ten_nodes_go_through_their_life_in_a_run_for_each_phase(daemon: Daemon) -> None:
     uuids = daemon.create(10)
     for target, state in (
@@ -64,6 +69,7 @@ def test_a_node_that_fails_says_why_and_the_others_go_on(daemon: Daemon) -> None
     assert "power.read_power_state" in failed and "Remove fake_fail" in failed
 
 
+@both_ways
 def test_every_node_arrives_however_often_the_conductor_is_killed(daemon: Daemon) -> None:
     uuids = daemon.create(10, driver_info={"fake_delay": "0.3"})
     daemon.verb(uuids, "manage")
@@ -87,6 +93,7 @@ def test_the_api_comes_back_when_it_dies_and_on_the_same_port(daemon: Daemon) ->
     until(daemon.answers, 30, "an answer")
 
 
+@both_ways
 def test_a_daemon_that_was_killed_leaves_no_process_and_goes_on_when_started(daemon: Daemon) -> None:
     uuids = daemon.create(3, driver_info={"fake_delay": "1"})
     daemon.verb(uuids, "manage")
@@ -98,6 +105,7 @@ def test_a_daemon_that_was_killed_leaves_no_process_and_goes_on_when_started(dae
     until(lambda: daemon.reached(uuids, "manageable"), 60, "three nodes manageable")
 
 
+@both_ways
 def test_a_signal_ends_everything_in_good_order(daemon: Daemon) -> None:
     uuids = daemon.create(2, driver_info={"fake_delay": "1"})
     daemon.verb(uuids, "manage")
@@ -107,6 +115,7 @@ def test_a_signal_ends_everything_in_good_order(daemon: Daemon) -> None:
     assert "Traceback" not in daemon.log.read_text()
 
 
+@both_ways
 def test_no_secret_is_in_a_file_or_a_list_of_processes(daemon: Daemon) -> None:
     canary = "canary-of-the-bmc"
     uuids = daemon.create(2, driver_info={"redfish_password": canary, "fake_delay": "1"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,6 +80,7 @@ class Site:
     def __init__(self, folder: Path, *, fork_server_idle: int = 0) -> None:
         self.folder, self.fork_server_idle = folder, fork_server_idle
         self.driver_info: dict[str, Any] = {}
+        self.nodes: Sequence[str] = NODES
         self.asked: list[tuple[int | None, str | None]] = []
         self.door = Door(folder / "door.sock", self._answer)
         self.door.open()
@@ -89,9 +90,9 @@ class Site:
         self.asked.append((index, mark))
         node = {"driver_info": self.driver_info, "power_state": None}
         if index is None:
-            return {uuid: {"node": {"uuid": uuid, **node}} for uuid in NODES}
+            return {uuid: {"node": {"uuid": uuid, **node}} for uuid in self.nodes}
         step = {"name": STEPS[index]["name"], "interface": STEPS[index]["interface"], "index": index, "args": {}}
-        return {uuid: {"node": {"uuid": uuid, **node}, "step": step, "facts": {}, "run": run} for uuid in NODES}
+        return {uuid: {"node": {"uuid": uuid, **node}, "step": step, "facts": {}, "run": run} for uuid in self.nodes}
 
     def run(self, ear: Ear, run_id: str = "run-1", **changes: Any) -> RunResult:
         """Run a playbook to its end."""
