@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,7 +21,9 @@ from tests.integration.server.lab.relay import Relay, relay
 
 ROOT = Path(__file__).parents[4]
 MACHINES = 6
-NETWORK = "172.25.0.0/24"
+NUMBER = os.getpid() % 250
+"""Tells the rack from those of other tests that may run on this computer."""
+
 LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")  # where the role lab keeps them too
 
 
@@ -35,8 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LightRack]:
     folder = tmp_path_factory.mktemp("rack")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up, as after Ctrl-C
     try:
-        yield (made := LightRack(folder, name="e2e", network=NETWORK, machines=MACHINES))
+        yield (made := LightRack(folder, name=f"e2e{NUMBER}", network=f"172.25.{NUMBER}.0/24", machines=MACHINES))
         made.client.close()
     finally:
         lab("stop", "--dir", folder)

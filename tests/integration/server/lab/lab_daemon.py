@@ -19,8 +19,13 @@ from tests.integration.server.daemon_house import VERSION, Daemon, until
 from tests.integration.server.lab.light_rack import LightRack, Machine
 
 HOSTNAME = "host-of-the-test"
-QUICK = "ipa-image-download-connection-retries=1 ipa-image-download-connection-retry-interval=1"
-"""Kernel parameters with which an agent does not try for long to fetch an image."""
+QUICK = " ".join(
+    (
+        *("ipa-image-download-connection-retries=1", "ipa-image-download-connection-retry-interval=1"),
+        *("ipa-disk-wait-attempts=1", "ipa-disk-wait-delay=1"),
+    )
+)
+"""Kernel parameters with which an agent neither fetches an image nor looks for a disk for long."""
 
 DRIVE = {"meta_data": {"hostname": HOSTNAME}}
 
@@ -53,6 +58,15 @@ class LabDaemon(Daemon):
         if str(self.client.base_url).rstrip("/") != self.url:
             self.client = httpx.Client(base_url=self.url, headers=VERSION, timeout=60)
         return super().answers()
+
+    def start(self) -> None:
+        """Start it and wait until nodes can be created; leave nothing behind when that fails."""
+        try:
+            super().start()
+            until(lambda: self.done("GET", "/v1/conductors")["conductors"], 60, f"a conductor (see {self.log})")
+        except BaseException:
+            self.kill_all()
+            raise
 
     def kill_all(self) -> None:
         """Kill all of its processes at once: supervisor, API, conductor, what Ansible has started."""

@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.server.daemon_house import until
 from tests.integration.server.lab import faults
+from tests.integration.server.lab.conftest import NUMBER
 from tests.integration.server.lab.faults import Case
 from tests.integration.server.lab.image_server import ImageServer
 from tests.integration.server.lab.lab_daemon import DRIVE, LabDaemon
@@ -68,7 +69,7 @@ def test_a_wrong_password(daemon: LabDaemon, unbooted: str) -> None:
 
 
 def test_a_certificate_that_nobody_trusts(daemon: LabDaemon, tmp_path: Path) -> None:
-    other = LightRack(tmp_path / "rack", name="e2etls", network="172.25.1.0/24", machines=1, tls=True)
+    other = LightRack(tmp_path / "rack", name=f"tls{NUMBER}", network=f"172.26.{NUMBER}.0/24", machines=1, tls=True)
     try:
         info = {"redfish_address": other.redfish}
         uuid = daemon.enroll(other.machines[0], info=info, address="02:00:00:00:00:01", name="untrusted")

@@ -70,7 +70,7 @@ def test_the_baremetal_command_takes_a_machine_through_its_life(
     assert shown["driver_info"]["redfish_password"] == "******"
     assert str(machine.ready()).startswith(f"LAB-OS READY hostname={HOSTNAME} instance={uuid}")
     events = cli.ask("node", "history", "list", "by-cli", "--long")
-    assert {"deployment_start", "deployment_end"} <= {event["Event Type"] for event in events}
+    assert {"deployment_start", "deployment_end"} <= {event["Event Origin Type"] for event in events}
     cli.say("node", "undeploy", "by-cli", "--wait", "200")
     assert not machine.has_partitions()
     cli.say("node", "delete", "by-cli")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.server.daemon_house import until
 from tests.integration.server.lab.image_server import ImageServer
-from tests.integration.server.lab.lab_daemon import DRIVE, LabDaemon
+from tests.integration.server.lab.lab_daemon import DRIVE, QUICK, LabDaemon
 from tests.integration.server.lab.light_rack import LightRack, Machine
 
 LIMIT = 20
@@ -94,7 +94,7 @@ def test_a_step_without_agent_may_last_longer_than_an_agent_may_be_silent(strict
 
 def test_a_machine_that_never_booted_the_agent_becomes_available(silent: dict[str, Silent], strict: LabDaemon) -> None:
     for phase, verb in (("clean", "manage"), ("deploy", "deleted")):
-        strict.change(silent[phase].uuid, **{"driver_info/kernel_append_params": "quiet", "automated_clean": True})
+        strict.change(silent[phase].uuid, **{"driver_info/kernel_append_params": QUICK, "automated_clean": True})
         strict.ask(silent[phase].uuid, verb)
     for phase in ("clean", "deploy"):
         strict.rest(silent[phase].uuid)
