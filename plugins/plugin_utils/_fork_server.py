@@ -34,7 +34,7 @@ from typing import Any, NoReturn, cast
 
 from ansible import constants
 from ansible.cli.playbook import PlaybookCLI
-from ansible.plugins import callback, loader
+from ansible.plugins import loader
 from ansible.utils import vars as unique
 
 _PR_SET_PDEATHSIG = 1
@@ -170,8 +170,8 @@ def load() -> None:
     loader.init_plugin_loader()
     for kind in ("connection", "shell", "become", "inventory", "vars", "cache", "strategy", "action"):
         list(getattr(loader, f"{kind}_loader").all(class_only=True))
-    for file in Path(callback.__file__).parent.glob("[!_]*.py"):  # not ansible-runner's: it reads the run's environment
-        loader.callback_loader.get(f"ansible.builtin.{file.stem}", class_only=True)
+    for name in ("default", "junit", "minimal"):  # not ansible-runner's: it reads the run's environment on import
+        loader.callback_loader.get(name, class_only=True)
     list(loader.filter_loader.all())
     list(loader.test_loader.all())
     for file in Path(__file__).parents[1].glob("action/*.py"):

@@ -75,9 +75,10 @@ def test_runs_share_the_server_but_neither_folder_nor_identifiers(site: Site, ev
     assert mine and theirs and not mine & theirs
 
 
-def test_a_run_leaves_no_temporary_folder(site: Site) -> None:
+def test_a_run_leaves_no_temporary_folder_and_no_word_in_the_log(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     site.run(Ear())
     assert list((site.folder / "ansible" / "tmp").iterdir()) == []
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_run_whose_server_is_killed_has_died_and_the_next_one_has_a_new_server(site: Site) -> None:
