@@ -85,7 +85,7 @@ class Agent:
     def __init__(self, url: str, token: str, *, ca: str | None = None, timeout: int = 60) -> None:
         """Take the callback URL and the certificate (PEM text) of the heartbeat, and the token of this boot."""
         self._url = _split(url)
-        self._token = token
+        self.token = token
         self._timeout = timeout
         self._context = _tls(ca) if self._url.scheme == "https" else None
         self.name = f"{self._url.scheme}://{self._url.netloc}"
@@ -123,7 +123,7 @@ class Agent:
     def _ask(
         self, method: str, path: str, *, attempted: str, wait: str = "", body: str | None = None
     ) -> dict[str, Any]:
-        query = {"agent_token": self._token, **({"wait": wait} if wait else {})}
+        query = {"agent_token": self.token, **({"wait": wait} if wait else {})}
         target = f"{self._url.path.rstrip('/')}{path}?{urlencode(query, quote_via=quote)}"
         for attempt in range(1, ATTEMPTS + 1):
             try:

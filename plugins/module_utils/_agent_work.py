@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
+import io
 import os
 import re
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils._agent import AGENT_OPTIONS, Agent, AgentBusy
+from ansible_collections.rackwright.metal.plugins.module_utils._agent import (
+    AGENT_OPTIONS,
+    ANSWER_LIMIT,
+    Agent,
+    AgentBusy,
+)
 from ansible_collections.rackwright.metal.plugins.module_utils._agent_steps import (
     Job,
     finish,
@@ -276,9 +284,12 @@ def save_logs(agent: Agent, folder: str | None, label: str) -> Path:
     if not folder:
         raise OperationError(attempted, "no folder for them is given", "Give dest.")
     try:
-        content = base64.b64decode(str(ask(agent, "log.collect_system_logs", {}).get("system_logs") or ""))
-    except binascii.Error as error:
-        raise OperationError(attempted, f"they are no base64 text ({error})", "Use a newer deploy ramdisk.") from error
+        archive = base64.b64decode(str(ask(agent, "log.collect_system_logs", {}).get("system_logs") or ""))
+        content = _starred(archive, agent.token)
+    except (binascii.Error, EOFError, OSError, zlib.error) as error:
+        raise OperationError(
+            attempted, f"they are no base64 text of a gzip archive ({error})", "Use a newer deploy ramdisk."
+        ) from error
     name = f"{safe_name(label)}_{datetime.now(UTC):%Y-%m-%d-%H-%M-%S}.tar.gz"
     target = Path(folder) / name
     try:
@@ -290,6 +301,13 @@ def save_logs(agent: Agent, folder: str | None, label: str) -> Path:
             attempted, str(error), "Make room in the folder, and let the daemon's user write to it."
         ) from error
     return target
+
+
+def _starred(archive: bytes, secret: str) -> bytes:
+    """Return a gzip archive with stars for a secret, which kernels and agents log; as many, since it holds a tar."""
+    with gzip.open(io.BytesIO(archive)) as stream:
+        plain = stream.read(ANSWER_LIMIT)
+    return gzip.compress(plain.replace(secret.encode(), b"*" * len(secret.encode())))
 
 
 def safe_name(text: str) -> str:

@@ -9,6 +9,7 @@ arguments it writes how to reach it to ``agent.json`` in the folder, and serves 
 from __future__ import annotations
 
 import base64
+import gzip
 import ipaddress
 import json
 import socket
@@ -210,7 +211,7 @@ def main(folder: Path, seconds: float) -> None:
     agent = AgentServer(folder)
     disk = {"name": "/dev/sda", "size": 8 << 30, "serial": "S1", "model": "disk"}
     steps = {"Generic": [{"step": "erase_devices", "interface": "deploy", "priority": 10}]}
-    logs = base64.b64encode(b"archive").decode()
+    logs = base64.b64encode(gzip.compress(b"archive")).decode()
     agent.answers = {
         "poll.get_hardware_info": lambda _: {"disks": [disk]},
         "standby.get_partition_uuids": lambda _: {},

@@ -199,11 +199,12 @@ def test_the_agents_steps_become_facts(agent: AgentServer, serve: Any, context: 
 def test_logs_are_saved_in_the_folder_of_the_daemon(
     agent: AgentServer, serve: Any, context: Data, tmp_path: Path
 ) -> None:
-    agent.answers["log.collect_system_logs"] = lambda _: {"system_logs": base64.b64encode(b"archive").decode()}
+    told = base64.b64encode(gzip.compress(b"archive")).decode()
+    agent.answers["log.collect_system_logs"] = lambda _: {"system_logs": told}
     assert serve("agent_logs", context, best_effort=True) == Done(changed=True)
     (saved,) = (tmp_path / "logs").iterdir()
     assert saved.name.startswith("node-1_rack1-u4_")
-    assert saved.read_bytes() == b"archive"
+    assert gzip.decompress(saved.read_bytes()) == b"archive"
 
 
 @pytest.mark.parametrize("trouble", ["never_came", "gone", "busy"])
