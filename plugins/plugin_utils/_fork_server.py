@@ -70,7 +70,7 @@ class ForkServer:
 
     def serve(self) -> None:
         """Serve until nobody needs it any more."""
-        while ready := {fd for fd, _ in self._poll.poll(None if self._playing else self._idle * 1000)}:
+        while ready := {fd for fd, _events in self._poll.poll(None if self._playing else self._idle * 1000)}:
             if self._conductor in ready:
                 return
             for fd in ready & self._playing.keys():
@@ -81,7 +81,7 @@ class ForkServer:
                 self._start()
 
     def _start(self) -> None:
-        client, _ = self._listener.accept()
+        client, _address = self._listener.accept()
         server = os.getpid()
         try:
             client.sendall(b"+")
@@ -102,7 +102,7 @@ class ForkServer:
     def _tell_end(self, child: Child) -> None:
         self._poll.unregister(child.process)
         os.close(child.process)
-        _, status = os.waitpid(child.pid, 0)
+        _pid, status = os.waitpid(child.pid, 0)
         if self._awaited.pop(child.client.fileno(), None):
             self._poll.unregister(child.client)
             with child.client, contextlib.suppress(OSError):
@@ -147,7 +147,7 @@ def play(client: socket.socket) -> NoReturn:
 
 def take_over(client: socket.socket) -> list[str]:
     """Read the request, make the client's streams, folder and environment ours, and return the arguments."""
-    head, (*streams, folder), _, _ = socket.recv_fds(client, 8, 4)
+    head, (*streams, folder), _flags, _address = socket.recv_fds(client, 8, 4)
     with client, client.makefile("rb") as request:
         count, *words = request.read(int.from_bytes(head, "big")).split(b"\0")
     for number, fd in enumerate(streams):
