@@ -76,7 +76,7 @@ def layers(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run the unit tests of plugins, daemon, lab and tree; arguments go to pytest."""
-    session.run("pytest", *(session.posargs or ["tests/unit"]))
+    session.run("pytest", *(session.posargs or ["tests/unit", "--numprocesses=2", "--dist=loadfile"]))
 
 
 @nox.session
