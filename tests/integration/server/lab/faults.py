@@ -15,6 +15,7 @@ from tests.integration.server.lab.image_server import ImageServer
 from tests.integration.server.lab.lab_daemon import DRIVE, LabDaemon
 from tests.integration.server.lab.light_rack import Machine
 
+WRONG_SUM = "0" * 64
 NAMES = (
     *("no-image", "wrong-sum-of-file", "raw-that-is-qcow2", "file-of-others", "no-kernel"),
     *("wrong-sum-of-url", "too-large", "no-such-disk"),
@@ -53,45 +54,54 @@ def local(folder: Path, name: str, **changes: str) -> dict[str, str]:
 
 def deploy_faults(folder: Path, server: ImageServer) -> dict[str, Fault]:
     """Return the faults of images, disks and nodes that end a deployment, by name."""
-    good, wrong = server.image("lab-os.raw"), "0" * 64
-    return {
-        "no-image": Fault(
-            {**good, "image_source": f"{server.url}/nothing.raw"},
-            ("deploy.deploy", f"{server.url}/nothing.raw", "404", "Check the URL"),
+    return dict(zip(NAMES, (*_seen_at_once(folder, server), *_seen_by_the_agent(server)), strict=True))
+
+
+def _seen_at_once(folder: Path, server: ImageServer) -> tuple[Fault, ...]:
+    good, nothing = server.image("lab-os.raw"), f"{server.url}/nothing.raw"
+    return (
+        Fault({**good, "image_source": nothing}, ("deploy.deploy", nothing, "404", "Check the URL")),
+        Fault(
+            local(folder, "lab-os.raw", image_os_hash_value=WRONG_SUM),
+            ("deploy.deploy", "lab-os.raw", WRONG_SUM, "Copy the image again"),
         ),
-        "wrong-sum-of-file": Fault(
-            local(folder, "lab-os.raw", image_os_hash_value=wrong), ("deploy.deploy", "lab-os.raw", "sha256")
-        ),
-        "raw-that-is-qcow2": Fault(
+        Fault(
             local(folder, "lab-os.qcow2", image_disk_format="raw"),
             ("deploy.deploy", "says raw", "qcow2", "Set image_disk_format"),
         ),
-        "file-of-others": Fault(
-            {"image_source": "file:///etc/shadow", "image_checksum": wrong},
+        Fault(
+            {"image_source": "file:///etc/shadow", "image_checksum": WRONG_SUM},
             ("deploy.deploy", "allowed folders", "Put it into an allowed folder"),
         ),
-        "no-kernel": Fault(
+        Fault(
             good,
             ("boot.boot_ramdisk", "gone", "no such file", "Correct the URL"),
             info={"deploy_kernel": f"file://{folder}/gone"},
         ),
-        "wrong-sum-of-url": Fault(
-            {**good, "image_os_hash_value": wrong},
-            ("deploy.write_image", "checksum", wrong, "correct the cause and repeat"),
+    )
+
+
+def _seen_by_the_agent(server: ImageServer) -> tuple[Fault, ...]:
+    good = server.image("lab-os.raw")
+    hints = {"properties": {"capabilities": "boot_mode:uefi", "root_device": {"serial": "another-disk"}}}
+    return (
+        Fault(
+            {**good, "image_os_hash_value": WRONG_SUM},
+            ("deploy.write_image", "checksum", WRONG_SUM, "correct the cause and repeat"),
             boots=True,
         ),
-        "too-large": Fault(
+        Fault(
             server.image("large.qcow2"),
             ("deploy.write_image", str(8 << 30), str(4 << 30), "Use a smaller image"),
             boots=True,
         ),
-        "no-such-disk": Fault(
+        Fault(
             good,
             ("deploy.write_image", "root disk", "none of the disks", "light-disk", "Set root_device"),
-            fields={"properties": {"capabilities": "boot_mode:uefi", "root_device": {"serial": "another-disk"}}},
+            fields=hints,
             boots=True,
         ),
-    }
+    )
 
 
 def start(daemon: LabDaemon, machine: Machine, name: str, fault: Fault) -> Case:

@@ -8,18 +8,24 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.integration.server.lab.lab_daemon import HOSTNAME, LabDaemon
-from tests.integration.server.lab.light_rack import Machine
+from tests.integration.server.lab.light_rack import LightRack, Machine
 
 SDK = Path(__file__).with_name("sdk_life.py")
 
 
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
+
+
 def run(*command: str | Path) -> str:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("OS_")}
-    done = subprocess.run(command, env=clean, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -48,9 +54,33 @@ def options(name: str, values: dict[str, Any]) -> list[str]:
     return [word for key, value in values.items() for word in (name, f"{key}={value}")]
 
 
+@pytest.fixture(scope="module")
+def sdk(daemon: LabDaemon, rack: LightRack) -> Iterator[subprocess.Popen[str]]:
+    """Return the SDK at work with a machine of its own; it mostly waits, so the other client works meanwhile."""
+    machine = rack.machines[1]
+    machine.reset()
+    node = {
+        "driver": "redfish",
+        "name": "by-sdk",
+        "driver_info": daemon.driver_info(machine),
+        "properties": {"capabilities": "boot_mode:uefi"},
+    }
+    given = {"url": daemon.url, "node": node, "mac": machine.mac, "instance_info": image(daemon), "hostname": HOSTNAME}
+    command = [sys.executable, SDK, json.dumps(given)]
+    with subprocess.Popen(
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+    daemon.release(machine)
+
+
 def test_the_baremetal_command_takes_a_machine_through_its_life(
-    daemon: LabDaemon, machine: Machine, tmp_path: Path
+    daemon: LabDaemon, machine: Machine, sdk: subprocess.Popen[str], tmp_path: Path
 ) -> None:
+    assert sdk.poll() is None
     cli = Baremetal(daemon.url)
     info = options("--driver-info", daemon.driver_info(machine))
     made = cli.ask("node", "create", "--driver", "redfish", "--name", "by-cli", *info)
@@ -70,22 +100,18 @@ def test_the_baremetal_command_takes_a_machine_through_its_life(
     assert shown["driver_info"]["redfish_password"] == "******"
     assert str(machine.ready()).startswith(f"LAB-OS READY hostname={HOSTNAME} instance={uuid}")
     events = cli.ask("node", "history", "list", "by-cli", "--long")
-    assert {"deployment_start", "deployment_end"} <= {event["Event Origin Type"] for event in events}
+    assert {"deployment_start", "deployment_end"} <= {event["event_type"] for event in events}
     cli.say("node", "undeploy", "by-cli", "--wait", "200")
     assert not machine.has_partitions()
     cli.say("node", "delete", "by-cli")
     assert uuid not in {node["UUID"] for node in cli.ask("node", "list")}
 
 
-def test_openstacksdk_takes_a_machine_through_its_life(daemon: LabDaemon, machine: Machine) -> None:
-    node = {
-        "driver": "redfish",
-        "name": "by-sdk",
-        "driver_info": daemon.driver_info(machine),
-        "properties": {"capabilities": "boot_mode:uefi"},
-    }
-    given = {"url": daemon.url, "node": node, "mac": machine.mac, "instance_info": image(daemon), "hostname": HOSTNAME}
-    seen = json.loads(run(sys.executable, SDK, json.dumps(given)))
+def test_openstacksdk_takes_a_machine_through_its_life(sdk: subprocess.Popen[str], rack: LightRack) -> None:
+    machine = rack.machines[1]
+    out, errors = sdk.communicate(timeout=200)
+    assert sdk.returncode == 0, errors
+    seen = json.loads(out)
     assert seen["states"] == ["manageable", "manageable", "available", "available"]
     assert machine.mac in json.dumps(seen["inventory"]["interfaces"])
     assert all(seen["validated"][name] for name in ("boot", "deploy", "power"))
