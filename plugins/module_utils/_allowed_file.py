@@ -25,17 +25,17 @@ def opened(url: str, allowed: Sequence[str]) -> Iterator[BufferedReader]:
     path = _resolved(url)
     roots = [Path(root).resolve() for root in allowed]
     if path is None or not any(path.is_relative_to(root) for root in roots):
-        raise _refused(allowed)
+        raise _refused(url, allowed)
     try:
         # Not blocking: a named pipe would hold us until somebody writes to it.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise _refused(allowed) from error
+        raise _refused(url, allowed) from error
     try:
         # A part of the path may have become a link since it was resolved, so the open file counts.
         real = Path(f"/proc/self/fd/{descriptor}").readlink()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not any(real.is_relative_to(root) for root in roots):
-            raise _refused(allowed)
+            raise _refused(url, allowed)
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
             yield stream
     finally:
@@ -53,9 +53,9 @@ def _resolved(url: str) -> Path | None:
         return None
 
 
-def _refused(allowed: Sequence[str]) -> OperationError:
+def _refused(url: str, allowed: Sequence[str]) -> OperationError:
     return OperationError(
-        "open the file",
+        f"open {url}",
         f"it is no regular file that can be read in one of the allowed folders ({', '.join(allowed) or 'none is set'})",
         "Put it into an allowed folder, or let the operator allow its folder in the daemon's settings.",
     )

@@ -27,10 +27,12 @@ from ansible_collections.rackwright.metal.plugins.module_utils._goal import (
 
 FIELDS = (
     "uuid,name,provision_state,target_provision_state,last_error,instance_info,inspection_finished_at,"
-    "inspect_interface,clean_step,deploy_step"
+    "inspect_interface,clean_step,deploy_step,driver_internal_info"
 )
 INTERVAL = 1.0
 """Seconds between two looks at the nodes."""
+REMINDER = 30.0
+"""Seconds after which a node that shows nothing new is named again."""
 PATIENCE = 60.0
 """Seconds that the API may be silent once it has answered."""
 NEW: dict[str, Any] = {
@@ -57,6 +59,7 @@ class Journey:
     sent: list[str] = field(default_factory=list)
     told: str = ""
     since: float = 0.0
+    reminded: float = 0.0
     error: str | None = None
     done: bool = False
 
@@ -194,16 +197,22 @@ def _observe(journey: Journey, node: dict[str, Any], tell: Tell) -> None:
     if journey.uuid is None:
         journey.begin(node)
     journey.state = node["provision_state"]
-    text = progress(node)
+    text, now = progress(node), time.monotonic()
     if text != journey.told:
-        now = time.monotonic()
         spent = f" (after {now - journey.since:.0f} s)" if journey.told else ""
-        journey.told, journey.since = text, now
+        journey.told, journey.since, journey.reminded = text, now, now
         tell(f"{journey.goal.node}: {plain(text)}{spent}")
+    elif now - journey.reminded > REMINDER:
+        journey.reminded = now
+        tell(f"{journey.goal.node}: still {plain(text)} (for {now - journey.since:.0f} s)")
 
 
 def progress(node: dict[str, Any]) -> str:
-    """Return the node's state and, while an operation runs, its step."""
+    """Return the node's state and, while an operation runs, its step; of our own daemon also how far in the list."""
+    operation = (node.get("driver_internal_info") or {}).get("operation") or {}
+    if is_busy(node) and operation.get("step"):
+        place = f"{operation['index'] + 1} of {operation['count']}"
+        return f"{node['provision_state']}: {operation['step']} ({place})"
     step = node["clean_step"] or node["deploy_step"]
     if is_busy(node) and step:
         return f"{node['provision_state']}: {step['interface']}.{step['step']}"

@@ -10,6 +10,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ansible_collections.rackwright.metal.plugins.module_utils._answers import OPTIONS, attempt
+from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent
 
 
 class ApiAction(ActionBase):
@@ -20,6 +21,7 @@ class ApiAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Check the options and answer as the module does."""
+        die_with_parent()
         result: dict[str, Any] = super().run(tmp, task_vars)
         _result, params = self.validate_argument_spec(OPTIONS[self.module])
         answer = attempt(self.module, params, check=self._task.check_mode, tell=Display().display)

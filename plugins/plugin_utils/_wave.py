@@ -10,10 +10,8 @@ one node, because the others' playbook would end with it (docs/explanation/archi
 
 from __future__ import annotations
 
-import ctypes
 import json
 import re
-import signal
 import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,13 +26,13 @@ from ansible.utils.display import Display
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.plugin_utils._crew import serve
 from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
+from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent
 
 Data = dict[str, Any]
 
 MASK = "********"
 _SECRET_NAME = re.compile("password|token|secret|credential", re.IGNORECASE)
 _SHORTEST_SECRET = 4  # shorter ones are too likely to be a part of an ordinary word
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ class WaveAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: Data | None = None) -> Data:
         """Serve the task's host or, in a run of the daemon, every node that still takes part."""
-        _die_with_parent()
+        die_with_parent()
         super().run(tmp, task_vars)
         variables = task_vars or {}
         return self._serve_run(variables) if "rackwright_run" in variables else self._serve_host(variables)
@@ -244,11 +242,6 @@ class _Reporter:
     def _line(self, uuid: str, event: str, **keys: Any) -> None:
         line = {"node": uuid, "step": self._step, "event": event, **keys}
         self._display.display("@node " + json.dumps(line, ensure_ascii=True, default=str))
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this worker with ansible-playbook: workers have a session of their own, and outlive it."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _masked(text: str, context: Data) -> str:

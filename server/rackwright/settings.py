@@ -128,7 +128,6 @@ class Settings(BaseSettings):
     ramdisk_heartbeat_timeout: Positive = Field(300, description="Longest silence that an agent is told to keep.")
     command_timeout: Positive = Field(60, description="Longest wait for one answer of an agent.")
     max_command_attempts: Positive = Field(3, description="Attempts to reach an agent.")
-    agent_lost_timeout: Seconds = Field(900, description="Silence after which a busy agent counts as lost.")
     tls_minimum_version: Literal["1.2", "1.3"] = Field("1.3", description="Least TLS version between us and agents.")
     allow_md5_checksum: bool = Field(True, description="Let agents accept MD5 sums of images.")
     permitted_image_formats: tuple[str, ...] = Field(("raw", "gpt", "qcow2", "iso"), description="Image formats.")

@@ -83,7 +83,7 @@ class Supervisor:
             got = signal.sigtimedwait(SIGNALS, due) if due is not None else signal.sigwaitinfo(SIGNALS)
             if got is not None and got.si_signo != signal.SIGCHLD:
                 break
-        self._stop()
+        self.stop()
         return status
 
     def _start_due(self) -> float | None:
@@ -97,12 +97,14 @@ class Supervisor:
                 waits.append(due)
         return min(waits, default=None)
 
-    def _stop(self) -> None:
-        running = [child.process for child in self._children if child.process and child.process.poll() is None]
-        for process in running:
-            process.terminate()
+    def stop(self) -> None:
+        """Stop the conductor before the API: the BMCs of its last runs fetch their images there."""
         deadline = time.monotonic() + self._patience
-        for process in running:
+        for child in reversed(self._children):
+            process = child.process
+            if process is None or process.poll() is not None:
+                continue
+            process.terminate()
             try:
                 process.wait(max(deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:

@@ -148,7 +148,7 @@ def begin_failure(operation: Operation, node: Node, text: str, *, session: Sessi
 def abort(operation: Operation, node: Node, *, session: Session, world: World) -> None:
     """End the operation as its client asked."""
     step = current(operation)
-    where = f" before step {step.key}" if step else ""
+    where = f" at step {step.key}" if step else ""
     text = f"The {operation.phase} operation was aborted{where} as a client asked. Start it again when it is wanted."
     begin_failure(operation, node, text, session=session, world=world)
 
@@ -271,8 +271,13 @@ def _join_agent_steps(operation: Operation, node: Node, done: Step, session: Ses
 
 
 def _tell(operation: Operation, node: Node, *, session: Session, world: World) -> None:
-    """Write how the operation ended into the node's history."""
+    """Write how the operation ended into the log and the node's history."""
     phase = Phase(operation.phase)
+    about = {"node": node.name or node.uuid, "phase": operation.phase, "status": operation.status}
+    if operation.error is None:
+        logger.info("An operation has ended", extra=about)
+    else:
+        logger.warning("An operation has failed", extra={**about, "error": operation.error})
     common: dict[str, Any] = {
         "session": session,
         "settings": world.settings,

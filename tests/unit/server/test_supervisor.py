@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 from rackwright import supervisor
-from rackwright.supervisor import Child
+from rackwright.supervisor import Child, Supervisor
 
 
 @pytest.fixture
@@ -51,3 +52,18 @@ def test_a_process_that_runs_is_not_started(mortal: Child, monkeypatch: pytest.M
     assert mortal.process is not None
     mortal.process.kill()
     mortal.process.wait()
+
+
+def test_the_conductor_is_stopped_before_the_api_that_serves_its_last_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    script = 'trap "echo $0 >> $1; exit" TERM; echo ready >> $1; while :; do sleep 0.05; done'
+    monkeypatch.setattr(supervisor, "command", lambda name, *_: ["sh", "-c", script, name, str(log)])
+    children = [Child("api", ["api"]), Child("conductor", ["conductor"])]
+    for child in children:
+        child.start()
+    while not log.exists() or log.read_text().count("ready") < 2:
+        time.sleep(0.02)
+    Supervisor(children, patience=10).stop()
+    assert log.read_text().split() == ["ready", "ready", "conductor", "api"]

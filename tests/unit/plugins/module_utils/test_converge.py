@@ -76,6 +76,23 @@ def test_the_step_that_runs_is_told(api: ApiServer, lead: Lead) -> None:
     assert any(text.startswith("web-1: cleaning: deploy.erase_devices [31m") for text in lead.told)
 
 
+def test_the_place_in_the_list_of_steps_is_told_where_the_daemon_shows_it(api: ApiServer, lead: Lead) -> None:
+    operation = {"step": "boot.boot_ramdisk", "index": 0, "count": 4}
+    api.add("web-1", "manageable", inspect_interface="no-inspect", driver_internal_info={"operation": operation})
+    lead(Goal("web-1", "available"))
+    assert any(text.startswith("web-1: cleaning: boot.boot_ramdisk (1 of 4)") for text in lead.told)
+
+
+def test_a_node_that_shows_nothing_new_is_named_again(
+    api: ApiServer, lead: Lead, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_converge, "REMINDER", 0.0)
+    api.add("web-1", "manageable", inspect_interface="no-inspect")
+    api.looks = 3
+    lead(Goal("web-1", "available"))
+    assert any(text.startswith("web-1: still cleaning (for ") for text in lead.told)
+
+
 def test_a_node_that_fails_does_not_hold_up_the_others(api: ApiServer, lead: Lead) -> None:
     api.add("web-1")
     api.add("web-2")
