@@ -173,7 +173,7 @@ def test_file_url_escapes(place: Place, tmp_path: Path) -> None:
     for path in bad:
         with pytest.raises(OperationError, match="no regular file that can be read") as caught:
             prepare(info(f"file://{path}", raw()), place)
-        refusals.add(str(caught.value))
+        refusals.add(str(caught.value).replace(f"file://{path}", "it"))
     assert time.monotonic() - begin < 1
     assert len(refusals) == 1
     for path in ("inner", "os.raw"):
