@@ -71,8 +71,8 @@ def _read(path: Path) -> bytes:
 
 @pytest.fixture
 def house(rack: LightRack, images: Path, tmp_path: Path) -> Iterator[LabDaemon]:
-    """Return a daemon that nobody has used."""
-    made = LabDaemon(tmp_path, rack, images)
+    """Return a daemon that nobody has used and that says all it can."""
+    made = LabDaemon(tmp_path, rack, images, log_level="DEBUG")
     try:
         yield made
     finally:
