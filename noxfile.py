@@ -144,7 +144,7 @@ def integration(session: nox.Session) -> None:
 @nox.session
 def molecule(session: nox.Session) -> None:
     """Converge, repeat and verify one scenario per role."""
-    session.run("molecule", "test", *(session.posargs or ["--all"]))
+    session.run("molecule", "test", *(session.posargs or ["--all", "--workers=2"]))
 
 
 @nox.session
