@@ -31,9 +31,10 @@ class Marks:
     """Follows one console from now on."""
 
     def __init__(self, console: Path) -> None:
-        """Begin at the console's present end."""
+        """Begin at the console's present end, without the marks of an earlier rack."""
         self._console = console
         self._file = console.with_suffix(".marks")
+        self._file.unlink(missing_ok=True)
         self._place = console.stat().st_size
         self._last = ""
 
