@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import pytest
 from tests.integration.server.lab.image_server import ImageServer, serve_images
 from tests.integration.server.lab.lab_daemon import LabDaemon
 from tests.integration.server.lab.light_rack import LightRack, Machine, lab
+from tests.integration.server.lab.lives import Lives, begin
 from tests.integration.server.lab.relay import Relay, relay
 
 ROOT = Path(__file__).parents[4]
@@ -76,6 +77,13 @@ def daemon(rack: LightRack, images: Path, tmp_path_factory: pytest.TempPathFacto
         made.end()
 
 
+@pytest.fixture(scope="session")
+def lives(rack: LightRack, images: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lives]:
+    """Return lives of nodes on daemons of their own, which go on at the same time."""
+    with ExitStack() as stack:
+        yield begin(rack, images, tmp_path_factory.mktemp("lives"), stack)
+
+
 @pytest.fixture
 def machine(rack: LightRack, daemon: LabDaemon) -> Iterator[Machine]:
     """Return a machine as new, which no test after this one finds in use."""
@@ -96,19 +104,3 @@ def api(rack: LightRack, daemon: LabDaemon) -> Iterator[Relay]:
     """Return a relay before the API of the daemon."""
     with relay(rack.host, daemon.url) as made:
         yield made
-
-
-Starter = Callable[..., LabDaemon]
-
-
-@pytest.fixture
-def start_daemon(rack: LightRack, images: Path, tmp_path: Path) -> Iterator[Starter]:
-    """Return what starts a daemon with settings of its own, for one test."""
-    with ExitStack() as stack:
-
-        def start(**settings: object) -> LabDaemon:
-            made = LabDaemon(tmp_path / f"daemon-{len(settings)}", rack, images, **settings)
-            stack.callback(made.end)
-            return made
-
-        yield start

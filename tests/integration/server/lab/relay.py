@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import http.client
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,6 +48,22 @@ class Relay(ThreadingHTTPServer):
     def said(self, method: str, part: str) -> list[Call]:
         """Return the calls of a method whose path holds a text."""
         return [call for call in self.calls if call.method == method and part in call.path]
+
+
+class SlowPower:
+    """Lets a BMC say On for a while after it has taken the order to switch off, as real ones do."""
+
+    lag = 2.0  # seconds
+
+    def __init__(self, bmc: Relay, system: str) -> None:
+        self._system, self._until = system, 0.0
+        bmc.change = self._change
+
+    def _change(self, call: Call) -> None:
+        if call.path.endswith("ComputerSystem.Reset") and b'"On"' not in call.body:
+            self._until = time.monotonic() + self.lag
+        if call.method == "GET" and call.path == self._system and time.monotonic() < self._until:
+            call.answer = call.answer.replace(b'"Off"', b'"On"')
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,20 +8,15 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.integration.server.lab.conftest import ROOT
-from tests.integration.server.lab.image_server import ImageServer
-from tests.integration.server.lab.lab_daemon import LabDaemon
-from tests.integration.server.lab.light_rack import LightRack, Machine
-from tests.integration.server.lab.relay import Call, Relay
-
-LAG = 2.0
-"""Seconds in which the BMC still says On after it has taken the order to switch off."""
+from tests.integration.server.lab.light_rack import LightRack
+from tests.integration.server.lab.lives import Lives
+from tests.integration.server.lab.relay import Relay
 
 FEED_ON = """
 - hosts: localhost
@@ -56,45 +51,18 @@ FEED_ON = """
 """
 
 
-class SlowPower:
-    """Lets a BMC take its time to switch off, as real ones do."""
-
-    def __init__(self, bmc: Relay, system: str) -> None:
-        self.system, self.until = system, 0.0
-        bmc.change = self.change
-
-    def change(self, call: Call) -> None:
-        """Look at one call, and change the answer about the power state."""
-        if call.path.endswith("ComputerSystem.Reset") and json.loads(call.body)["ResetType"] in (
-            *("ForceOff", "GracefulShutdown"),
-        ):
-            self.until = time.monotonic() + LAG
-        if call.method == "GET" and call.path == self.system and time.monotonic() < self.until:
-            call.answer = call.answer.replace(b'"Off"', b'"On"')
-
-
-def test_vmedia_ejected_under_running_ramdisk(
-    daemon: LabDaemon, machine: Machine, bmc: Relay, image_server: ImageServer
-) -> None:
-    SlowPower(bmc, machine.system)
-    uuid = daemon.enroll(
-        machine,
-        info={"redfish_address": bmc.url},
-        instance_info=image_server.image("lab-os.raw"),
-        properties={"capabilities": "boot_mode:uefi", "root_device": {"serial": "none has it"}},
-    )
-    daemon.go(uuid, "manage", "manageable")
-    for verb, state in (("inspect", "manageable"), ("provide", "available"), ("active", "deploy failed")):
-        bmc.calls.clear()
-        daemon.ask(uuid, verb)
-        assert daemon.rest(uuid)["provision_state"] == state
-        assert bmc.said("POST", "InsertMedia")
-        ejects = [at for at, call in enumerate(bmc.calls) if call.method == "POST" and "EjectMedia" in call.path]
+def test_vmedia_ejected_under_running_ramdisk(lives: Lives) -> None:
+    seen = lives.ejected.result()
+    ends = {verb: end for verb, (end, _) in seen.calls.items()}
+    assert ends == {"inspect": "manageable", "provide": "available", "active": "deploy failed"}
+    for verb, (_, calls) in seen.calls.items():
+        assert any("InsertMedia" in call.path for call in calls), verb
+        ejects = [at for at, call in enumerate(calls) if call.method == "POST" and "EjectMedia" in call.path]
         assert ejects, verb
         for at in ejects:
-            looks = [call for call in bmc.calls[:at] if call.method == "GET" and call.path == machine.system]
+            looks = [call for call in calls[:at] if call.method == "GET" and call.path == seen.system]
             assert json.loads(looks[-1].answer)["PowerState"] == "Off", verb
-            orders = [call for call in bmc.calls[:at] if call.path.endswith("ComputerSystem.Reset")]
+            orders = [call for call in calls[:at] if call.path.endswith("ComputerSystem.Reset")]
             assert json.loads(orders[-1].body)["ResetType"] in ("ForceOff", "GracefulShutdown")
 
 

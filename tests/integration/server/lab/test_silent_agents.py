@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,11 +29,10 @@ HEARTBEAT = {"callback_url": "https://192.0.2.1:9999", "agent_version": "13.0.0"
 
 @dataclass
 class Silent:
-    """A node whose agent never called."""
+    """A node whose agent does not call."""
 
     machine: Machine
     uuid: str
-    node: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +57,7 @@ def patient(strict: LabDaemon) -> str:
 
 @pytest.fixture(scope="module")
 def silent(strict: LabDaemon, patient: str, rack: LightRack, image_server: ImageServer) -> dict[str, Silent]:
-    """Return a node for each phase in which it waited for an agent that never called."""
+    """Return a node for each phase, in which it waits for an agent that never calls."""
     assert strict.node(patient)["provision_state"] == "verifying"
     found = {}
     for phase, machine in zip(VERBS, rack.machines[:3], strict=True):
@@ -70,7 +68,7 @@ def silent(strict: LabDaemon, patient: str, rack: LightRack, image_server: Image
             instance_info=image_server.image("lab-os.raw"),
             automated_clean=phase == "clean",
         )
-        found[phase] = Silent(machine, uuid, {})
+        found[phase] = Silent(machine, uuid)
     for verb, phases in (("manage", VERBS), ("provide", ["deploy"])):
         for phase in phases:
             strict.ask(found[phase].uuid, verb)
@@ -78,46 +76,15 @@ def silent(strict: LabDaemon, patient: str, rack: LightRack, image_server: Image
             strict.rest(found[phase].uuid)
     for phase, verb in VERBS.items():
         strict.ask(found[phase].uuid, verb)
-    for each in found.values():
-        each.node = strict.rest(each.uuid)
     return found
 
 
-@pytest.mark.parametrize("phase", list(VERBS))
-def test_wait_state_without_deadline(silent: dict[str, Silent], phase: str) -> None:
-    node, machine = silent[phase].node, silent[phase].machine
-    assert node["provision_state"] == f"{phase} failed"
-    for word in (phase, OPTIONS[phase], f"{LIMIT} seconds", "Check", "console"):
-        assert word in node["last_error"]
-    assert machine.boots() == 1
-    assert not machine.is_on()
-    assert machine.medium() is None
-    assert node["reservation"] is None
-
-
-def test_a_step_without_agent_may_last_longer_than_an_agent_may_be_silent(strict: LabDaemon, patient: str) -> None:
-    node = strict.rest(patient)
-    assert (node["provision_state"], node["last_error"]) == ("manageable", None)
-    created, verified = (datetime.fromisoformat(node[name]) for name in ("created_at", "provision_updated_at"))
-    assert verified - created > timedelta(seconds=LIMIT)
-
-
-def test_a_machine_that_never_booted_the_agent_becomes_available(silent: dict[str, Silent], strict: LabDaemon) -> None:
-    for phase, verb in (("clean", "manage"), ("deploy", "deleted")):
-        strict.change(silent[phase].uuid, **{"driver_info/kernel_append_params": QUICK, "automated_clean": True})
-        strict.ask(silent[phase].uuid, verb)
-    for phase in ("clean", "deploy"):
-        strict.rest(silent[phase].uuid)
-    strict.ask(silent["clean"].uuid, "provide")
-    for phase in ("clean", "deploy"):
-        node = strict.rest(silent[phase].uuid)
-        assert (node["provision_state"], node["last_error"]) == ("available", None)
-        assert not silent[phase].node["maintenance"]
-
-
 @pytest.fixture(scope="module")
-def writing(strict: LabDaemon, rack: LightRack, image_server: ImageServer) -> Iterator[Silent]:
-    """Return a node whose agent is in the middle of writing an image."""
+def writing(
+    strict: LabDaemon, silent: dict[str, Silent], rack: LightRack, image_server: ImageServer
+) -> Iterator[Silent]:
+    """Return a node whose agent is in the middle of writing an image, while others are waited for."""
+    assert len(silent) == len(VERBS)
     machine = rack.machines[3]
     machine.reset()
     uuid = strict.enroll(machine, instance_info=image_server.image("lab-os.raw"), automated_clean=False)
@@ -127,7 +94,7 @@ def writing(strict: LabDaemon, rack: LightRack, image_server: ImageServer) -> It
     strict.ask(uuid, "active", configdrive=DRIVE)
     until(image_server.stopped.is_set, 60, "the middle of the image")
     strict.in_state(uuid, "wait call-back")
-    yield Silent(machine, uuid, strict.node(uuid))
+    yield Silent(machine, uuid)
     image_server.go_on()
 
 
@@ -163,3 +130,34 @@ def test_an_agent_that_dies_in_the_middle_of_a_step(
     assert writing.machine.medium() is None
     image_server.go_on()
     assert strict.go(writing.uuid, "deleted", "available")["last_error"] is None
+
+
+@pytest.mark.parametrize("phase", list(VERBS))
+def test_wait_state_without_deadline(silent: dict[str, Silent], strict: LabDaemon, phase: str) -> None:
+    node, machine = strict.rest(silent[phase].uuid), silent[phase].machine
+    assert node["provision_state"] == f"{phase} failed"
+    for word in (phase, OPTIONS[phase], f"{LIMIT} seconds", "Check", "console"):
+        assert word in node["last_error"]
+    assert machine.boots() == 1
+    assert not machine.is_on()
+    assert machine.medium() is None
+    assert (node["reservation"], node["maintenance"]) == (None, False)
+
+
+def test_a_step_without_agent_may_last_longer_than_an_agent_may_be_silent(strict: LabDaemon, patient: str) -> None:
+    node = strict.rest(patient)
+    assert (node["provision_state"], node["last_error"]) == ("manageable", None)
+    created, verified = (datetime.fromisoformat(node[name]) for name in ("created_at", "provision_updated_at"))
+    assert verified - created > timedelta(seconds=LIMIT)
+
+
+def test_a_machine_that_never_booted_the_agent_becomes_available(silent: dict[str, Silent], strict: LabDaemon) -> None:
+    for phase, verb in (("clean", "manage"), ("deploy", "deleted")):
+        strict.change(silent[phase].uuid, **{"driver_info/kernel_append_params": QUICK, "automated_clean": True})
+        strict.ask(silent[phase].uuid, verb)
+    for phase in ("clean", "deploy"):
+        strict.rest(silent[phase].uuid)
+    strict.ask(silent["clean"].uuid, "provide")
+    for phase in ("clean", "deploy"):
+        node = strict.rest(silent[phase].uuid)
+        assert (node["provision_state"], node["last_error"]) == ("available", None)
