@@ -175,6 +175,7 @@ def begin(rack: LightRack, images: Path, folder: Path, stack: ExitStack) -> Live
 
         def whole() -> Any:
             daemon = LabDaemon(folder / name, rack, images, **more)
+            stack.callback(daemon.end)  # for a test that is interrupted: the life breaks off then
             try:
                 return live(daemon, machine, server)
             finally:
