@@ -17,7 +17,7 @@ from rackwright.store.paging import Page
 
 def listed(node: Node, columns: Sequence[str], *, context: Context, page: Page) -> list[dict[str, Any]]:
     """Return one page of a node's history; raise HistoryNotFound for an unknown marker."""
-    return history.listed(columns, session=context.session, node_id=node.id or 0, page=page)
+    return history.listed(columns, session=context.session, filters={"node_id": node.id}, page=page)
 
 
 def get(node: Node, uuid: str, *, context: Context) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import ConductorNotFound
 from rackwright.store.columns import UtcDateTime, created, json_list, key, now
-from rackwright.store.paging import Page, Source
+from rackwright.store.source import Source
 
 
 class Conductor(SQLModel, table=True):
@@ -27,7 +26,7 @@ class Conductor(SQLModel, table=True):
     updated_at: datetime = Field(default_factory=now, sa_type=UtcDateTime, nullable=False)  # its last heartbeat
 
 
-_SOURCE = Source(Conductor, ConductorNotFound, marker_key="hostname")
+listed = Source(Conductor, ConductorNotFound, marker_key="hostname", named=False).listed
 
 
 def alive(*, session: Session, timeout: float, at: datetime | None = None) -> Sequence[Conductor]:
@@ -42,12 +41,6 @@ def get(hostname: str, *, session: Session) -> Conductor:
     if found is None:
         raise ConductorNotFound(ident=hostname)
     return found
-
-
-def listed(columns: Sequence[str], *, session: Session, page: Page) -> list[dict[str, Any]]:
-    """Return one page of rows with the named columns only."""
-    chosen: list[Any] = [col(getattr(Conductor, name)) for name in columns]
-    return _SOURCE.rows(chosen, [], session=session, page=page)
 
 
 def register(

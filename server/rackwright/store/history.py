@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import delete
 from sqlmodel import Session, SQLModel, col, select
 
 from rackwright.domain.errors import HistoryNotFound
 from rackwright.store.columns import created, identity, key, owner_node, text
-from rackwright.store.paging import Page, Source
+from rackwright.store.source import Source, equal
 
 
 class NodeHistory(SQLModel, table=True):
@@ -36,13 +34,7 @@ class NodeHistory(SQLModel, table=True):
     duration_seconds: int | None = None  # since provision_updated_at
 
 
-_SOURCE = Source(NodeHistory, HistoryNotFound)
-
-
-def listed(columns: Sequence[str], *, session: Session, node_id: int, page: Page) -> list[dict[str, Any]]:
-    """Return one page of a node's history with the named columns only."""
-    chosen: list[Any] = [col(getattr(NodeHistory, name)) for name in columns]
-    return _SOURCE.rows(chosen, [col(NodeHistory.node_id) == node_id], session=session, page=page)
+listed = Source(NodeHistory, HistoryNotFound, equal(NodeHistory, "node_id"), named=False).listed
 
 
 def get(uuid: str, *, node_id: int, session: Session) -> NodeHistory | None:

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, false, func, or_, true, update
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import NodeLocked, NodeNotFound
 from rackwright.store.columns import created, identity, json_list, json_object, key, text, time, updated
-from rackwright.store.paging import Page, Source
+from rackwright.store.source import Condition, Filters, Source, equal
 
 SEALED_FIELDS = ("driver_info", "driver_internal_info", "instance_info")
 """The fields whose secrets are sealed in the row (see ``sealing``)."""
@@ -94,12 +93,8 @@ class Node(SQLModel, table=True):
     vendor_interface: str | None = None
 
 
-def _has(field: str) -> Callable[[Any], ColumnElement[bool]]:
-    return lambda value: col(getattr(Node, field)) == value
-
-
-def _set(field: str) -> Callable[[Any], ColumnElement[bool]]:
-    column = col(getattr(Node, field))
+def _set(name: str) -> Condition:
+    column = col(getattr(Node, name))
     return lambda wanted: column.is_not(None) if wanted else column.is_(None)
 
 
@@ -120,8 +115,8 @@ _PLAIN = (
     *("owner", "parent_node", "provision_state", "reservation", "resource_class", "retired"),
 )
 
-FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
-    **{field: _has(field) for field in _PLAIN},
+FILTERS: Filters = {
+    **equal(Node, *_PLAIN),
     "associated": _set("instance_uuid"),
     "sharded": _set("shard"),
     "shard": lambda names: col(Node.shard).in_(names),
@@ -131,33 +126,9 @@ FILTERS: Mapping[str, Callable[[Any], ColumnElement[bool]]] = {
     "drivers": lambda names: col(Node.driver).in_(names) if names else false(),
     "uuids": lambda uuids: col(Node.uuid).in_(uuids),
 }
-"""Each filter of ``listed``: its name and the condition that its value makes."""
 
-
-_SOURCE = Source(Node, NodeNotFound)
-
-
-def ident_condition(ident: str) -> ColumnElement[bool]:
-    """Return the condition that finds a node by UUID (in any spelling) or else by name."""
-    try:
-        return col(Node.uuid) == str(UUID(ident))
-    except ValueError:
-        return col(Node.name) == ident
-
-
-def get(ident: str, *, session: Session, lock: bool = False) -> Node:
-    """Return the node with this UUID or name; raise NodeNotFound.
-
-    ``lock`` keeps other writers out until the transaction ends.
-    """
-    statement = select(Node).where(ident_condition(ident))
-    if lock:
-        # What this session read before it had the lock may be old by now.
-        statement = statement.with_for_update().execution_options(populate_existing=True)
-    found = session.exec(statement).first()
-    if found is None:
-        raise NodeNotFound(ident=ident)
-    return found
+_SOURCE = Source(Node, NodeNotFound, FILTERS)
+get, find, listed, taken, known_as = _SOURCE.get, _SOURCE.find, _SOURCE.listed, _SOURCE.taken, _SOURCE.known_as
 
 
 def by_id(node_id: int, *, session: Session) -> Node:
@@ -166,27 +137,6 @@ def by_id(node_id: int, *, session: Session) -> Node:
     if found is None:
         raise NodeNotFound(ident=node_id)
     return found
-
-
-def find(*, session: Session, **filters: Any) -> Sequence[Node]:
-    """Return all nodes that meet the filters, in order of their creation."""
-    conditions = [FILTERS[name](value) for name, value in filters.items()]
-    return session.exec(select(Node).where(*conditions).order_by(col(Node.id))).all()
-
-
-def listed(columns: Sequence[str], *, session: Session, filters: Mapping[str, Any], page: Page) -> list[dict[str, Any]]:
-    """Return one page of rows with the named columns only; raise NodeNotFound when the marker is unknown."""
-    conditions = [FILTERS[name](value) for name, value in filters.items()]
-    chosen = [col(getattr(Node, name)) for name in columns]
-    return _SOURCE.rows(chosen, conditions, session=session, page=page)
-
-
-def taken(field: str, value: str, *, session: Session, besides: int | None = None) -> bool:
-    """Return whether a node other than ``besides`` (its primary key) has this value in a field."""
-    others = select(Node.id).where(col(getattr(Node, field)) == value)
-    if besides is not None:
-        others = others.where(col(Node.id) != besides)
-    return session.exec(others).first() is not None
 
 
 def reserve(node: Node, by: str, *, session: Session) -> None:

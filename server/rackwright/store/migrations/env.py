@@ -7,9 +7,27 @@ from __future__ import annotations
 from alembic import context
 from sqlmodel import SQLModel
 
-from rackwright.store import conductor, history, inventory, node, operation, port
+from rackwright.store import (
+    allocation,
+    chassis,
+    conductor,
+    deploy_template,
+    hardware,
+    history,
+    inspection_rule,
+    inventory,
+    node,
+    operation,
+    port,
+    portgroup,
+    runbook,
+    volume,
+)
 
-TABLES = (node, port, inventory, history, conductor, operation)
+TABLES = (
+    *(node, port, portgroup, chassis, inventory, history, conductor, operation),
+    *(allocation, deploy_template, runbook, inspection_rule, volume, hardware),
+)
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=SQLModel.metadata)
 with context.begin_transaction():

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
+from sqlmodel import SQLModel
 
 from rackwright.store import migrations
 from rackwright.store.migrations import HEAD, migrate
@@ -26,6 +29,15 @@ def test_an_empty_database_is_brought_up_to_date_once_and_for_all(tmp_path: Path
     with engine.connect() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == HEAD
         assert connection.execute(text("SELECT count(*) FROM node")).scalar() == 0
+    engine.dispose()
+
+
+def test_the_revisions_make_exactly_the_tables_of_the_models(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'db.sqlite'}")
+    migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, SQLModel.metadata) == []
     engine.dispose()
 
 

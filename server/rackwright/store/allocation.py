@@ -1,0 +1,35 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The allocation table: wishes for a node, and the nodes that were found for them (contract: engine.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlmodel import Field, SQLModel
+
+from rackwright.domain.errors import AllocationNotFound
+from rackwright.store.columns import created, identity, json_list, json_object, key, text, updated
+from rackwright.store.source import Source, equal
+
+
+class Allocation(SQLModel, table=True):
+    """One allocation; ``node_uuid`` is null until a node was found."""
+
+    id: int | None = key()
+    uuid: str = identity()
+    created_at: datetime = created()
+    updated_at: datetime | None = updated()
+    name: str | None = Field(default=None, unique=True)
+    owner: str | None = None
+    resource_class: str | None = Field(default=None, max_length=80)
+    traits: list[str] = json_list()
+    candidate_nodes: list[str] = json_list()
+    extra: dict[str, Any] = json_object()
+    node_uuid: str | None = Field(default=None, max_length=36, index=True)
+    state: str = Field(default="allocating", index=True)
+    last_error: str | None = text()
+
+
+ALLOCATIONS = Source(Allocation, AllocationNotFound, equal(Allocation, "node_uuid", "resource_class", "state", "owner"))

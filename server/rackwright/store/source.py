@@ -1,0 +1,127 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A table as the source of one resource: find a row, list a page of rows, ask whether a value is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlmodel import Session, SQLModel, col
+from sqlmodel import select as select_rows
+
+from rackwright.domain.errors import NotFound
+from rackwright.store.paging import Page
+
+Condition = Callable[[Any], ColumnElement[bool]]
+Filters = Mapping[str, Condition]
+Table = TypeVar("Table", bound=SQLModel)
+
+
+def equal(table: type[SQLModel], *names: str) -> dict[str, Condition]:
+    """Return filters that compare columns with a value, each named as its column."""
+
+    def compare(name: str) -> Condition:
+        return lambda value: col(getattr(table, name)) == value
+
+    return {name: compare(name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[Table]):
+    """Where the rows of a resource come from."""
+
+    table: type[Table]
+    missing: type[NotFound]
+    """The error where no row fits."""
+    filters: Filters = field(default_factory=dict)
+    """Each filter of ``find`` and ``listed``: its name and the condition that its value makes."""
+    joined: type[SQLModel] | None = None
+    """A table that every row points to; filters may use it."""
+    borrowed: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of the joined table that rows show under another name."""
+    marker_key: str = "uuid"
+    """The column that a page's marker names."""
+    named: bool = True
+    """Whether a row is also known by its name."""
+
+    def get(self, ident: str, *, session: Session, lock: bool = False) -> Table:
+        """Return the row with this UUID (in any spelling) or else name; raise the source's error.
+
+        ``lock`` keeps other writers out until the transaction ends.
+        """
+        return self.first(self.known_as(ident), ident, session=session, lock=lock)
+
+    def first(self, condition: ColumnElement[bool], ident: object, *, session: Session, lock: bool = False) -> Table:
+        """Return the row that meets the condition; raise the source's error, which names ``ident``."""
+        statement = select_rows(self.table).where(condition)
+        if lock:
+            # What this session read before it had the lock may be old by now.
+            statement = statement.with_for_update().execution_options(populate_existing=True)
+        found = session.exec(statement).first()
+        if found is None:
+            raise self.missing(ident=ident)
+        return found
+
+    def known_as(self, ident: str) -> ColumnElement[bool]:
+        """Return the condition that finds a row by UUID (in any spelling) or else by name."""
+        try:
+            return self.column("uuid") == str(UUID(ident))
+        except ValueError:
+            return self.column("name" if self.named else "uuid") == ident
+
+    def find(self, *, session: Session, **filters: Any) -> Sequence[Table]:
+        """Return all rows that meet the filters, in order of their creation."""
+        statement = select_rows(self.table).where(*self._conditions(filters)).order_by(self.column("id"))
+        return session.exec(statement if self.joined is None else statement.join(self.joined)).all()
+
+    def taken(self, name: str, value: object, *, session: Session, besides: int | None = None) -> bool:
+        """Return whether a row other than ``besides`` (its primary key) has this value in a column."""
+        others = select(self.column("id")).where(self.column(name) == value)
+        if besides is not None:
+            others = others.where(self.column("id") != besides)
+        return session.connection().execute(others).first() is not None
+
+    def listed(
+        self, columns: Sequence[str], *, session: Session, page: Page, filters: Mapping[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return one page of rows with the named columns only; raise the source's error for an unknown marker."""
+        key, identity = self.column(page.sort_key), self.column("id")
+        chosen = [self.column(name).label(name) for name in columns]
+        statement = select(*chosen).select_from(self.table).where(*self._conditions(filters or {}))
+        if self.joined is not None:
+            statement = statement.join(self.joined)
+        if page.marker is not None:
+            statement = statement.where(self._after(page, session=session))
+        order = [key.is_not(None), key, identity]  # rows without a value come first, in every database
+        if page.sort_dir == "desc":
+            order = [part.desc() for part in order]
+        found = session.connection().execute(statement.order_by(*order).limit(page.limit))
+        return [dict(zip(columns, row, strict=True)) for row in found]
+
+    def column(self, name: str) -> Any:
+        """Return a column of the table, or the one that it borrows under this name."""
+        return col(self.borrowed[name] if name in self.borrowed else getattr(self.table, name))
+
+    def _conditions(self, filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:
+        return [self.filters[name](value) for name, value in filters.items()]
+
+    def _after(self, page: Page, *, session: Session) -> ColumnElement[bool]:
+        key, identity = self.column(page.sort_key), self.column("id")
+        wanted = select(key, identity).select_from(self.table).where(self.column(self.marker_key) == page.marker)
+        if self.joined is not None:
+            wanted = wanted.join(self.joined)
+        found = session.connection().execute(wanted).first()
+        if found is None:
+            raise self.missing(ident=page.marker)
+        value, row_id = found
+        upwards = page.sort_dir == "asc"
+        later = identity > row_id if upwards else identity < row_id
+        if value is None:
+            same = and_(key.is_(None), later)
+            return or_(same, key.is_not(None)) if upwards else same
+        beyond = key > value if upwards else or_(key < value, key.is_(None))
+        return or_(beyond, and_(key == value, later))
