@@ -69,9 +69,10 @@ class Source(Generic[Table]):
     def known_as(self, ident: str) -> ColumnElement[bool]:
         """Return the condition that finds a row by UUID (in any spelling) or else by name."""
         try:
-            return self.column("uuid") == str(UUID(ident))
+            known: ColumnElement[bool] = self.column("uuid") == str(UUID(ident))
         except ValueError:
-            return self.column("name" if self.named else "uuid") == ident
+            known = self.column("name" if self.named else "uuid") == ident
+        return known
 
     def find(self, *, session: Session, **filters: Any) -> Sequence[Table]:
         """Return all rows that meet the filters, in order of their creation."""
