@@ -69,10 +69,11 @@ class RedfishBmc(Bmc):
         chosen = [path for path in paths if not wanted or wanted in (path.strip("/"), path.strip("/").split("/")[-1])]
         if len(chosen) != 1:
             cause = f"The BMC has no system {system_id}." if wanted else f"The BMC has {len(paths)} systems."
+            offered = ", ".join(paths) or "none, which means that the BMC is not ready yet"
             raise OperationError(
                 f"find the system (BMC {self._service.base})",
                 cause,
-                f"Set system_id to one of: {', '.join(paths) or 'none, which means that the BMC is not ready yet'}.",
+                f"Set redfish_system_id (a module's system_id) to one of: {offered}.",
             )
         return chosen[0], self._service.get(chosen[0])
 

@@ -128,16 +128,16 @@ def test_several_systems_are_listed_when_none_is_chosen(bmc: BmcServer) -> None:
     bmc.resources = recorded("hpecray-ex425-nc-1.6")
     text = fails(bmc)
     assert (
-        "The BMC has 2 systems. Set system_id to one of: /redfish/v1/Systems/Node0, /redfish/v1/Systems/Node1" in text
+        "The BMC has 2 systems. Set redfish_system_id (a module's system_id) to one of: /redfish/v1/Systems/Node0, /redfish/v1/Systems/Node1"
+        in text
     )
     with connect(bmc.context(system_id="Node1")) as machine:
         assert machine.power_state() == "on"
 
 
 def test_a_wrong_system_id_is_answered_with_the_right_ones(bmc: BmcServer) -> None:
-    assert f"no system /redfish/v1/Systems/2. Set system_id to one of: {SYSTEM}." in fails(
-        bmc, system_id="/redfish/v1/Systems/2"
-    )
+    text = fails(bmc, system_id="/redfish/v1/Systems/2")
+    assert f"no system /redfish/v1/Systems/2. Set redfish_system_id (a module's system_id) to one of: {SYSTEM}." in text
 
 
 @pytest.mark.parametrize("page", ["<html>Welcome</html>", "[]", '"hello"'])
