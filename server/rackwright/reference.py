@@ -37,7 +37,7 @@ from rackwright.api.versions import Since
 from rackwright.catalog import Implementation
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
-from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of, possible, transition_for
+from rackwright.domain.verbs import PHASES, VERBS, Phase, Verb, phase_of, possible, transition_for
 from rackwright.settings import Settings
 
 _LATEST = max(max(verb.since, *verb.arguments.values(), *verb.since_in.values(), 0) for verb in VERBS.values())
@@ -68,7 +68,7 @@ def states_page() -> str:
             "| target | first version | in the body (first version) | event |",
             "|---|---|---|---|",
             *(
-                f"| `{verb.target}` | 1.{verb.since} | {_arguments(verb.arguments)} | {verb.event} |"
+                f"| `{verb.target}` | {_first_versions(verb)} | {_arguments(verb.arguments)} | {verb.event} |"
                 for verb in VERBS.values()
             ),
             "",
@@ -84,6 +84,10 @@ def states_page() -> str:
             "",
         ]
     )
+
+
+def _first_versions(verb: Verb) -> str:
+    return "; ".join([f"1.{verb.since}", *(f"in {state} 1.{since}" for state, since in verb.since_in.items())])
 
 
 def steps_schema() -> str:
