@@ -104,6 +104,7 @@ class Settings(BaseSettings):
     disk_erasure_concurrency: Positive = Field(4, description="Disks that are erased at once on one node.")
     erase_skip_read_only: bool = Field(False, description="Leave read-only disks out of erasing.")
     allow_provisioning_in_maintenance: bool = Field(True, description="Allow provide of nodes in maintenance.")
+    default_portgroup_mode: str = Field("active-backup", description="Mode of a port group that is created without.")
     allow_deleting_available_nodes: bool = Field(True, description="Allow removing nodes in state available.")
     automatic_lessee: bool = Field(True, description="Set the lessee when a node is deployed.")
     power_off_after_deploy_failure: bool = Field(True, description="Power off a node whose deployment failed.")

@@ -66,7 +66,7 @@ def listing(call: Call, resource: Resource, args: Args, *, detail: bool | None =
 
     Raise Invalid or NotAcceptableVersion.
     """
-    given = call.query({**args, **PAGING, **(CHOICE if detail is None else {})})
+    given = call.query({**(CHOICE if detail is None else {}), **args, **PAGING})
     names, asked = given.pop("fields", None), given.pop("detail", None)
     if names and asked:
         raise Invalid("fields and detail exclude each other; give one of them.")

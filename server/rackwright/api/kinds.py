@@ -91,6 +91,12 @@ def _name(value: str) -> str:
     return value
 
 
+def _own_name(value: str) -> str:
+    if is_uuid(value):
+        raise ValueError(f"{value!r} is a UUID, which cannot be a name")
+    return _name(value)
+
+
 def _ident(value: str) -> str:
     return _uuid(value) if is_uuid(value) else _name(value)
 
@@ -120,6 +126,18 @@ def _integer(value: float | str) -> int:
         return int(value)
     except ValueError:
         raise ValueError(f"{value!r} is not an integer") from None
+
+
+def integer(least: int, most: int) -> Kind:
+    """Return the kind of integers within these limits."""
+
+    def within(value: float | str) -> int:
+        number = _integer(value)
+        if not least <= number <= most:
+            raise ValueError(f"{number} is not between {least} and {most}")
+        return number
+
+    return Kind(_NUMBER | {"minimum": least, "maximum": most}, within)
 
 
 def _positive(value: float | str) -> int:
@@ -157,13 +175,14 @@ def _lowered(value: str) -> str:
 
 
 _STRING = {"type": "string"}
-_NUMBER = {"type": ["integer", "string"]}
+_NUMBER: dict[str, Any] = {"type": ["integer", "string"]}
 
 TEXT = string()
 WORD = string(shortest=1)
 LOWERED = Kind({"type": "string", "maxLength": 255}, _lowered)
 UUID_TEXT = Kind(_STRING | {"format": "uuid"}, _uuid)
 NAME = Kind(_STRING, _name)
+OWN_NAME = Kind(_STRING, _own_name)
 IDENT = Kind(_STRING, _ident)
 MAC = Kind(_STRING, _mac)
 BOOLEAN = Kind({"type": ["boolean", "string"]}, _boolean)
