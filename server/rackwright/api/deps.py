@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -128,25 +128,16 @@ class Call:
         return {name: args[name].kind.read(value, name) for name, value in given.items()}
 
 
-async def parts_of(request: Request) -> Parts:
-    """Return the parts of the daemon."""
-    found: Parts = request.app.state.parts
-    return found
-
-
-async def user_of(_: Request) -> str | None:
+def user_of(_: Request) -> str | None:
     """Return the name of the user who asks; None as long as nobody has to prove who they are."""
     return None
 
 
-async def call(
-    request: Request,
-    parts: Annotated[Parts, Depends(parts_of)],
-    user: Annotated[str | None, Depends(user_of)],
-) -> AsyncIterator[Call]:
-    """Return the call; its session writes unless the method only reads, and is closed after the answer."""
+def call(request: Request) -> Iterator[Call]:
+    """Yield the call; its session writes unless the method only reads, and is closed before the answer is sent."""
+    parts: Parts = request.app.state.parts
     with session_of(parts.engine, write=request.method not in _READING) as session:
-        yield Call(request=request, parts=parts, session=session, minor=minor(request), user=user)
+        yield Call(request=request, parts=parts, session=session, minor=minor(request), user=user_of(request))
 
 
 CallDep = Annotated[Call, Depends(call)]

@@ -77,7 +77,7 @@ class Since:
     first: int
     refusal: int = 404
 
-    async def __call__(self, request: Request) -> None:
+    def __call__(self, request: Request) -> None:
         """Raise the error of the status ``refusal`` for a version that is too old."""
         if minor(request) < self.first:
             raise _REFUSALS[self.refusal](since=self.first, minor=minor(request))

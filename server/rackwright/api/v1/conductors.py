@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import CallDep
 from rackwright.api.documents import takes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.versions import since
 from rackwright.services import conductors
 
-router = APIRouter(prefix="/v1/conductors", tags=["conductors"], dependencies=[since(49)])
+router = Router(prefix="/v1/conductors", tags=["conductors"], dependencies=[since(49)])
 
 
 @router.get("", summary="List conductors", openapi_extra=takes(PAGING, CHOICE))

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import show
 from rackwright.api.deps import Arg, Args, CallDep, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN, WORDS, choice
+from rackwright.api.routing import Router
 from rackwright.api.schemas.driver import DRIVER
 from rackwright.domain.errors import Invalid
 from rackwright.services import drivers
 
-router = APIRouter(prefix="/v1/drivers", tags=["drivers"])
+router = Router(prefix="/v1/drivers", tags=["drivers"])
 
 _FIELDS: Args = {"fields": Arg(WORDS, 77)}
 _LIST: Args = {"type": Arg(choice("classic", "dynamic"), 30), "detail": Arg(BOOLEAN, 30), **_FIELDS}

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import CallDep, checked_ident, reply
 from rackwright.api.documents import takes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.agent import HEARTBEAT
 from rackwright.api.versions import since
 from rackwright.services import agents
 from rackwright.services.agents import Heartbeat
 
-router = APIRouter(prefix="/v1/heartbeat", tags=["agents"])
+router = Router(prefix="/v1/heartbeat", tags=["agents"])
 
 SINCE = 22
 

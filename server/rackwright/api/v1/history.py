@@ -6,17 +6,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import PAGING, listing
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN
+from rackwright.api.routing import Router
 from rackwright.api.schemas.history import HISTORY
 from rackwright.api.versions import since
 from rackwright.services import history, nodes
 
-router = APIRouter(prefix="/v1/nodes/{ident}", tags=["node history"])
+router = Router(prefix="/v1/nodes/{ident}", tags=["node history"])
 
 _SINCE, _INVENTORY_SINCE = 78, 81
 _LONGEST_EVENT, _CUT_EVENT = 255, 251

@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import CallDep, reply
 from rackwright.api.documents import takes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.agent import LOOKUP, told
 from rackwright.api.versions import since
 from rackwright.services import agents
 
-router = APIRouter(prefix="/v1/lookup", tags=["agents"])
+router = Router(prefix="/v1/lookup", tags=["agents"])
 
 SINCE = 22
 

@@ -4,20 +4,21 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, patches, takes
 from rackwright.api.kinds import BOOLEAN, IDENT, LOWERED, TEXT, UUID_TEXT, WORDS, choice
 from rackwright.api.patch import changes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.node import NODE
 from rackwright.api.versions import since
 from rackwright.domain.states import ProvisionState
 from rackwright.services import nodes, validate
 from rackwright.store.node import Node
 
-router = APIRouter(prefix="/v1/nodes", tags=["nodes"])
+router = Router(prefix="/v1/nodes", tags=["nodes"])
 
 FAULTS = ("power failure", "clean failure", "rescue abort failure", "service failure")
 FILTERS: Args = {

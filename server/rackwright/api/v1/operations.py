@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import CallDep, checked_ident, reply
+from rackwright.api.routing import Router
 from rackwright.services import operations
 
-router = APIRouter(prefix="/rackwright/v1/nodes/{ident}", tags=["operations"])
+router = Router(prefix="/rackwright/v1/nodes/{ident}", tags=["operations"])
 
 
 @router.get("/operations", summary="List the operations of a node, oldest first, with their timelines")

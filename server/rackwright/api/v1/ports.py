@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
@@ -12,11 +12,12 @@ from rackwright.api.documents import creates, patches, takes
 from rackwright.api.errors import BadIdent
 from rackwright.api.kinds import IDENT, MAC, TEXT, UUID_TEXT, WORDS, is_uuid
 from rackwright.api.patch import changes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.port import PORT
 from rackwright.domain.errors import Forbidden, Invalid
 from rackwright.services import ports
 
-router = APIRouter(tags=["ports"])
+router = Router(tags=["ports"])
 
 FILTERS: Args = {
     "node": Arg(IDENT),

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import CallDep, reply
 from rackwright.api.links import Link, pair
+from rackwright.api.routing import Router
 from rackwright.api.versions import MAXIMUM, MINIMUM
 
-router = APIRouter(tags=["root"])
+router = Router(tags=["root"])
 
 _MANUAL = "https://docs.openstack.org/ironic/latest/contributor/webapi.html"
 _RESOURCES = {
@@ -47,7 +48,7 @@ def _version(url: str) -> dict[str, Any]:
 
 
 @router.get("/", summary="What this service is, and its versions")
-async def root(call: CallDep) -> Response:
+def root(call: CallDep) -> Response:
     """Return the root document."""
     version = _version(call.url)
     return reply(
@@ -61,7 +62,7 @@ async def root(call: CallDep) -> Response:
 
 
 @router.get("/v1", summary="The collections of version 1")
-async def version_one(call: CallDep) -> Response:
+def version_one(call: CallDep) -> Response:
     """Return the collections that the asked version knows."""
     found: dict[str, list[Link]] = {
         name: pair(call.url, f"{name}/") for name, since in _RESOURCES.items() if since <= call.minor

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import TEXT
+from rackwright.api.routing import Router
 from rackwright.api.schemas.node import STATES
 from rackwright.api.schemas.provision import POWER, PROVISION
 from rackwright.services import maintenance, nodes, power, provision
 
-router = APIRouter(prefix="/v1/nodes/{ident}", tags=["node states"])
+router = Router(prefix="/v1/nodes/{ident}", tags=["node states"])
 
 _REASON: Args = {"reason": Arg(TEXT.or_null())}
 

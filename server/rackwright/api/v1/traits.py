@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import TRAIT, TRAITS
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.domain.errors import Invalid
 from rackwright.services import traits
 
-router = APIRouter(prefix="/v1/nodes/{ident}/traits", tags=["node traits"])
+router = Router(prefix="/v1/nodes/{ident}/traits", tags=["node traits"])
 
 _SINCE = 37
 _TRAITS: Args = {"traits": Arg(TRAITS, required=True)}

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import ANYTHING, IDENT, UUID_TEXT
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.domain.errors import Invalid
 from rackwright.services import vifs
 
-router = APIRouter(prefix="/v1/nodes/{ident}/vifs", tags=["node VIFs"], dependencies=[since(28)])
+router = Router(prefix="/v1/nodes/{ident}/vifs", tags=["node VIFs"], dependencies=[since(28)])
 
 _VIF: Args = {"id": Arg(IDENT, required=True), "port_uuid": Arg(UUID_TEXT, 67), "portgroup_uuid": Arg(UUID_TEXT, 67)}
 
