@@ -13,7 +13,7 @@ facts     facts (object)                            Learned: found out, the step
 settled                                             Settled: this step was done already for this node
 done      facts (object)                            Done
 waiting   for (agent, inspection, poll), seconds    Waiting: the node leaves the run
-failed    cause, action                             Failed: the node leaves the run
+failed    cause, action, refused (boolean)          Failed: the node leaves the run
 behind                                              Behind: slower than its wave, goes on in a run of its own
 ========  ========================================  ==========================================================
 """
@@ -41,6 +41,8 @@ class WaitFor(StrEnum):
     AGENT = "agent"
     INSPECTION = "inspection"
     POLL = "poll"
+    CHILDREN = "children"
+    """The child nodes, which take a step for this one; only the engine waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Failed:
     step: str  # "interface.name"; "" where the reader of the line has to name it
     cause: str
     action: str = _NO_ACTION
+    refused: bool = False
+    """The node does not offer what was asked for; asking again is of no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,8 @@ def _outcome(line: Mapping[str, Any], step_name: str) -> Outcome:
             seconds = line.get("seconds")
             return Waiting(WaitFor(line["for"]), None if seconds is None else float(seconds))
         case "failed":
-            return Failed(step_name, str(line["cause"]), str(line.get("action") or _NO_ACTION))
+            refused = line.get("refused") is True
+            return Failed(step_name, str(line["cause"]), str(line.get("action") or _NO_ACTION), refused)
         case "behind":
             return Behind()
         case other:
@@ -147,8 +152,8 @@ def _keys(outcome: Outcome) -> dict[str, Any]:
             return {"event": "done", "facts": facts}
         case Waiting(reason, seconds):
             return {"event": "waiting", "for": reason.value, "seconds": seconds}
-        case Failed(_, cause, action):
-            return {"event": "failed", "cause": cause, "action": action}
+        case Failed(_, cause, action, refused):
+            return {"event": "failed", "cause": cause, "action": action, **({"refused": True} if refused else {})}
         case Behind():
             return {"event": "behind"}
 

@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from rackwright.domain.errors import InvalidStep, StepConflict, UnknownStep
+from rackwright.domain.passthru import Passthru
 from rackwright.domain.verbs import PHASES, Interface, Phase
 
 AGENT_ROLE = "rackwright.metal.agent"
@@ -33,6 +34,9 @@ AGENT_ROLE = "rackwright.metal.agent"
 
 RESERVED = frozenset({"power_on", "power_off", "reboot", "hold", "wait"})
 """Step names, of any interface, that the engine itself carries out."""
+
+PAUSES = frozenset({"hold", "wait"})
+"""Those of them that do nothing to the machine."""
 
 CORE_DEPLOY = "deploy.deploy"
 """The step that makes a deployment one; requests may not move it."""
@@ -86,6 +90,8 @@ class StepFields(BaseModel):
     """One task serves the whole wave; all following batched steps share a run."""
     discovers: bool = False
     """The agent's own steps are known after this one; a run ends with it."""
+    passthru: Passthru | None = None
+    """How clients call it by its name, where it is a method of a vendor interface."""
 
     @model_validator(mode="before")
     @classmethod
@@ -344,7 +350,7 @@ def _framed(offered: Iterable[Step], work: Steps) -> Steps:
 def _resolve(request: StepRequest, offered: Sequence[Step], *, phase: Phase, skip_missing: bool) -> Step | None:
     """Return the step that a request means, with its arguments; None = not known yet."""
     public = _public(offered)
-    if request.step in RESERVED or request.execute_on_child_nodes:
+    if request.step in RESERVED or request.execute_on_child_nodes or request.limit_child_node_execution:
         return _engine_step(request, phase)
     if request.key not in public:
         if any(step.key == request.key and step.stage is not Stage.WORK for step in offered):
@@ -359,8 +365,7 @@ def _resolve(request: StepRequest, offered: Sequence[Step], *, phase: Phase, ski
 
 def _engine_step(request: StepRequest, phase: Phase) -> Step:
     """Return a step without a role; what a child node is asked to do is checked against the child when it runs."""
-    if not request.execute_on_child_nodes:
-        _check_args(request, {"seconds": ArgInfo()} if request.step == "wait" else {})
+    _check_engine_step(request)
     return Step(
         name=request.step,
         interface=request.interface,
@@ -371,6 +376,19 @@ def _engine_step(request: StepRequest, phase: Phase) -> Step:
         execute_on_child_nodes=request.execute_on_child_nodes,
         limit_child_node_execution=request.limit_child_node_execution,
     )
+
+
+def _check_engine_step(request: StepRequest) -> None:
+    if request.execute_on_child_nodes:
+        if request.step in PAUSES:
+            raise InvalidStep(step=request.key, reason="child nodes take no pauses; leave out execute_on_child_nodes")
+        return
+    if request.limit_child_node_execution:
+        raise InvalidStep(step=request.key, reason="limit_child_node_execution needs execute_on_child_nodes")
+    _check_args(request, {"seconds": ArgInfo()} if request.step == "wait" else {})
+    seconds = request.args.get("seconds", 0)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
+        raise InvalidStep(step=request.key, reason="its argument seconds is no number of seconds")
 
 
 def _check_args(request: StepRequest, known: Mapping[str, ArgInfo]) -> None:

@@ -78,6 +78,8 @@ class Phase(StrEnum):
     ADOPT = "adopt"
     POWER = "power"
     MANAGEMENT = "management"
+    CHILD = "child"
+    """Steps that the operation of a parent node has its children take."""
 
 
 class Interface(StrEnum):
@@ -115,8 +117,8 @@ def _first(*chosen: Interface) -> tuple[Interface, ...]:
 class PhaseTraits:
     """The states, events, options and names of one phase.
 
-    Power actions and BMC queries leave the provision state alone; their states are None. So is ``waiting`` of a
-    phase whose state does not change while it waits.
+    Power actions, BMC queries and steps for a parent leave the provision state alone; their states are None. So is
+    ``waiting`` of a phase whose state does not change while it waits.
     """
 
     running: ProvisionState | None = None
@@ -169,6 +171,7 @@ PHASES: Mapping[Phase, PhaseTraits] = MappingProxyType(
         Phase.ADOPT: PhaseTraits(_P.ADOPTING),
         Phase.POWER: PhaseTraits(),
         Phase.MANAGEMENT: PhaseTraits(),
+        Phase.CHILD: PhaseTraits(interfaces=_first(*_CHANGING)),
     }
 )
 

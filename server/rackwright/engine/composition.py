@@ -16,7 +16,7 @@ from rackwright.catalog import Catalog
 from rackwright.domain import steps as rules
 from rackwright.domain.errors import InvalidStep
 from rackwright.domain.states import PowerTarget
-from rackwright.domain.steps import Step, StepRequest, Steps
+from rackwright.domain.steps import Stage, Step, StepRequest, Steps
 from rackwright.domain.verbs import Interface, Phase
 from rackwright.settings import Settings
 from rackwright.store.node import Node
@@ -26,6 +26,9 @@ AUTOMATED = "provide"
 
 SET_POWER = "set_power_state"
 """The step of a power implementation that changes the power."""
+
+BOOT_AGENT = "boot_ramdisk"
+"""The prepare step of a boot implementation that brings the machine into the agent, where it is not there already."""
 
 POWER_STEPS = {"power_on": PowerTarget.ON, "power_off": PowerTarget.OFF, "reboot": PowerTarget.REBOOTING}
 """Reserved steps that the power implementation of the node carries out."""
@@ -46,6 +49,8 @@ class Request(BaseModel):
     user_steps: tuple[StepRequest, ...] = ()
     templates: tuple[tuple[StepRequest, ...], ...] = ()
     disable_ramdisk: bool = False
+    aborted_by: str | None = None
+    """Who asked for the end; None while nobody did, or nobody knows."""
 
 
 def interfaces(node: Node, catalog: Catalog) -> dict[Interface, str]:
@@ -59,10 +64,13 @@ def offered(node: Node, phase: Phase, catalog: Catalog) -> Steps:
     return catalog.offered(interfaces(node, catalog), phase)
 
 
-def single(node: Node, phase: Phase, name: str, catalog: Catalog) -> Step:
-    """Return the one step ``name`` of a phase that is not a list; raise InvalidStep when the node has none."""
+def single(node: Node, phase: Phase, name: str, catalog: Catalog, *, kind: Interface | None = None) -> Step:
+    """Return the one step ``name`` of a phase that is not a list; raise InvalidStep when the node has none.
+
+    ``kind`` is the interface it must belong to; any by default.
+    """
     for step in offered(node, phase, catalog):
-        if step.name == name:
+        if step.name == name and kind in (None, step.interface):
             return step
     raise InvalidStep(step=name, reason=f"no interface of node {node.uuid} offers it")
 
@@ -92,7 +100,17 @@ def compose(
         case _:
             allowed = [step for step in everything if step.key not in _disallowed(phase, settings)]
             found = rules.automated(allowed, overrides(phase, settings))
-    return tuple(_carried_out(step, node, catalog) for step in found)
+    return _carried_out(found, node, catalog)
+
+
+def of_child(child: Node, step: Step, catalog: Catalog) -> Steps:
+    """Return what a child node does where its parent takes ``step``; the child's ramdisk is not booted for it.
+
+    Raises InvalidStep or a child of it.
+    """
+    wanted = StepRequest(interface=step.interface, step=step.name, args=step.args)
+    found = rules.manual(offered(child, step.phase, catalog), (wanted,), phase=step.phase, disable_ramdisk=True)
+    return _carried_out(found, child, catalog)
 
 
 def overrides(phase: Phase, settings: Settings) -> Mapping[str, int]:
@@ -138,22 +156,34 @@ def _forbid(request: Request, phase: Phase, settings: Settings) -> None:
     rules.forbid(wanted, _disallowed(phase, settings))
 
 
-def _carried_out(step: Step, node: Node, catalog: Catalog) -> Step:
-    """Return a reserved power step as one of the node's power implementation; other steps as they are."""
-    if step.role:
-        return step
-    if step.execute_on_child_nodes:
-        raise InvalidStep(step=step.key, reason="steps on child nodes are not offered; send them to the children")
-    if step.name not in POWER_STEPS:
-        return step
+def _carried_out(steps: Steps, node: Node, catalog: Catalog) -> Steps:
+    """Return what is really done: where a step costs the agent its machine, the agent is booted again."""
+    boot = tuple(each for each in steps if each.name == BOOT_AGENT and each.stage is Stage.PREPARE)
+    done: Steps = ()
+    for place, step in enumerate(steps):
+        awaited = any(each.stage is Stage.WORK and each.needs_ramdisk for each in steps[place + 1 :])
+        if step.reboot_requested and boot:
+            done += (step, _power_step("power_off", step, node, catalog), *boot)
+        elif step.role or step.execute_on_child_nodes or step.name not in POWER_STEPS:
+            done += (step,)
+        elif step.name == "power_off" or not (boot and awaited):
+            done += (_power_step(step.name, step, node, catalog),)
+        else:
+            off = (_power_step("power_off", step, node, catalog),) if step.name == "reboot" else ()
+            done += (*off, *boot)
+    return done
+
+
+def _power_step(name: str, wanted: Step, node: Node, catalog: Catalog) -> Step:
+    """Return the step of the node's power implementation that does what a reserved name says."""
     power = single(node, Phase.POWER, SET_POWER, catalog)
     changes = {
-        "name": step.name,
-        "phase": step.phase,
+        "name": name,
+        "phase": wanted.phase,
         "tasks": power.tasks,
-        "priority": step.priority,
-        "abortable": step.abortable,
+        "priority": wanted.priority,
+        "abortable": True,
         "needs_ramdisk": False,
-        "args": {"target": POWER_STEPS[step.name].value},
+        "args": {"target": POWER_STEPS[name].value},
     }
     return power.model_copy(update=changes)

@@ -20,7 +20,8 @@ from sqlmodel import Session
 from rackwright.domain.errors import ConductorNotFound
 from rackwright.domain.steps import leg
 from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import composition, operations, plan, recovery, timeouts, waves
+from rackwright.engine import children, composition, operations, plan, recovery, timeouts, waves
+from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
 from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.power_sync import PLAYBOOK, Looks, PowerSync
@@ -53,6 +54,7 @@ class Conductor:
         self._runs = LiveRuns()
         self._progress = Progress(world)
         self._power = PowerSync(world)
+        self._allocator = Allocator(world, self._power)
         self._door = Door(self.door_path, Subjects(world, self._runs).answer)
         self._changes = Changes(world.database)
         self._news = threading.Event()
@@ -130,8 +132,10 @@ class Conductor:
         if looks_due:
             timeouts.wake(self._world)
         self._start_ready()
+        self._looks += self._allocator.work()
         self._start_looks()
-        self._next_look = timeouts.next_look(self._world)
+        due = (timeouts.next_look(self._world), self._allocator.next_look())
+        self._next_look = min((each for each in due if each is not None), default=None)
 
     def idle(self) -> bool:
         """Tell whether no run goes on."""
@@ -209,8 +213,10 @@ class Conductor:
             operations.abort(operation, node, session=session, world=self._world)
         elif step is None:
             operations.settle(operation, node, session=session, world=self._world)
+        elif step.execute_on_child_nodes:
+            children.carry_out(operation, node, step, session=session, world=self._world)
         elif not step.role:
-            operations.carry_out(operation, node, step, world=self._world)
+            operations.carry_out(operation, node, step, session=session, world=self._world)
 
     def _start_wave(self, wave: Wave) -> None:
         members: dict[str, str | None] = {}
@@ -247,10 +253,16 @@ class Conductor:
             run = self._looks.pop()
             looks = Looks(run)
             self._runs.add(run)
-            self._launch(run, PLAYBOOK, looks, self._concluding(looks))
+            self._launch(run, PLAYBOOK, looks, self._concluding(run, looks))
 
-    def _concluding(self, looks: Looks) -> Callable[[RunResult], None]:
-        return lambda _: self._power.conclude(looks.seen)
+    def _concluding(self, run: LiveRun, looks: Looks) -> Callable[[RunResult], None]:
+        def conclude(_: RunResult) -> None:
+            try:
+                self._power.conclude(looks.seen)
+            finally:
+                self._allocator.learn(run.operations, looks.seen)
+
+        return conclude
 
     def _launch(self, run: LiveRun, playbook: str, listener: Listener, conclude: Callable[[RunResult], None]) -> None:
         wanted = PlaybookRun(

@@ -14,6 +14,7 @@ from typing import Any
 
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
+from rackwright.engine.transitions import RESCUE_PASSWORD
 from rackwright.settings import Settings
 
 Data = dict[str, Any]
@@ -53,6 +54,7 @@ def compose(subject: Subject, step: Step, index: int, *, settings: Settings) -> 
         "facts": dict(subject.facts),
         "bmc": bmc(subject.node["driver_info"], subject.protocol),
         "agent": agent(subject.node["driver_internal_info"]),
+        "commands": commands(subject),
         "boot": boot(subject, settings),
         "deploy": deploy(subject.node, settings),
         "logs": str(settings.state_dir / "logs" / "deploy"),
@@ -80,6 +82,14 @@ def agent(info: Mapping[str, Any]) -> Data:
         "ca": info.get("agent_verify_ca"),
         "seen_at": info.get("agent_last_heartbeat"),
     }
+
+
+def commands(subject: Subject) -> Data:
+    """Return the parameters of the agent's commands that are made out of what the node knows, by command."""
+    if subject.phase is not Phase.RESCUE:
+        return {}
+    password = subject.node["instance_info"].get(RESCUE_PASSWORD)
+    return {"rescue.finalize_rescue": {"rescue_password": password, "hashed": True}}
 
 
 def boot(subject: Subject, settings: Settings) -> Data:

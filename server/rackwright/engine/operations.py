@@ -34,6 +34,12 @@ logger = logging.getLogger(__name__)
 NEXT_LOOK = 5.0
 """Seconds until a poll that named no time of its own."""
 
+_LOOKED_AFTER = (WaitFor.POLL, WaitFor.CHILDREN)
+"""What is waited for by looking again and again, until one deadline."""
+
+_BEGUN = "begun"
+"""Fact: the position of the last step that the engine itself has begun."""
+
 FALLBACK_TIMEOUT = "deploy_callback_timeout"
 """Setting that limits the waits of phases without a setting of their own."""
 
@@ -84,9 +90,9 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
     phase = Phase(operation.phase)
     operation.status, operation.waits_for = OperationStatus.WAITING.value, outcome.reason.value
     operation.wake_at = None
-    if outcome.reason is WaitFor.POLL:
+    if outcome.reason in _LOOKED_AFTER:
         operation.wake_at = at + timedelta(seconds=NEXT_LOOK if outcome.seconds is None else outcome.seconds)
-    if outcome.reason is not WaitFor.POLL or operation.deadline_at is None:
+    if outcome.reason not in _LOOKED_AFTER or operation.deadline_at is None:
         limit = getattr(world.settings, timeout_of(phase))
         operation.deadline_at = at + timedelta(seconds=limit) if limit else None
     node.reservation = None
@@ -119,11 +125,13 @@ def heard_since(node: Node, moment: datetime | None) -> bool:
 def end_step(operation: Operation, node: Node, outcome: Failed, *, session: Session, world: World) -> None:
     """Deal with a failed step: the failure list takes over; within that list the next step does."""
     text = failure_text(outcome.step, outcome.cause, outcome.action)
+    step = current(operation)
     if operation.error is None:
-        phase, step = Phase(operation.phase), current(operation)
-        transitions.blame(node, phase, step, text)
+        transitions.blame(node, Phase(operation.phase), step, text)
         begin_failure(operation, node, text, session=session, world=world)
         return
+    if operation.abort_requested:
+        transitions.blame_abort(node, Phase(operation.phase), text)
     logger.warning("A step of the failure list failed", extra={"node": node.uuid, "cause": text})
     operation.error = f"{operation.error} Besides: {text}"
     _release(operation)
@@ -147,9 +155,9 @@ def begin_failure(operation: Operation, node: Node, text: str, *, session: Sessi
 
 def abort(operation: Operation, node: Node, *, session: Session, world: World) -> None:
     """End the operation as its client asked."""
-    step = current(operation)
-    where = f" at step {step.key}" if step else ""
-    text = f"The {operation.phase} operation was aborted{where} as a client asked. Start it again when it is wanted."
+    step, who = current(operation), operation.request.get("aborted_by") or "a client"
+    where = f" at step {step.key}" if step else " after its last step"
+    text = f"The {operation.phase} operation was aborted by {who}{where}. Start it again when it is wanted."
     begin_failure(operation, node, text, session=session, world=world)
 
 
@@ -183,6 +191,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
             transitions.succeed(operation, node, at=at)
     operation.status, operation.finished_at = status.value, at
     timeline.close(node)
+    _tell_parent(operation, session)
     _tell(operation, node, session=session, world=world)
     session.add_all((operation, node))
     session.flush()
@@ -217,27 +226,31 @@ def leave_wave(operation: Operation) -> None:
     _release(operation)
 
 
-def carry_out(operation: Operation, node: Node, step: Step, *, world: World) -> None:
-    """Carry out a step that is the engine's own: hold until a client sends unhold, or wait."""
-    phase, at = Phase(operation.phase), world.clock()
-    _resume(node, phase, at)
-    reach(operation, node, operation.position + 1, world=world)
+def begin(operation: Operation, node: Node, *, world: World) -> None:
+    """Let the node begin, or take up again, a step that needs no run."""
+    node.reservation = world.settings.conductor_host
+    _resume(node, Phase(operation.phase), world.clock())
+    reach(operation, node, operation.position, world=world)
+
+
+def carry_out(operation: Operation, node: Node, step: Step, *, session: Session, world: World) -> None:
+    """Carry out a pause: hold until a client sends unhold, or wait; when it is over, go on."""
+    at = world.clock()
+    begin(operation, node, world=world)
+    if operation.facts.get(_BEGUN) == operation.position:
+        finish_leg(operation, node, operation.position, session=session, world=world)
+        return
+    operation.facts = {**operation.facts, _BEGUN: operation.position}
     if step.name == "hold":
         transitions.move(node, Event.HOLD, at=at)
         operation.status, operation.waits_for, node.reservation = OperationStatus.WAITING.value, None, None
+        timeline.note(operation, node, Activity.WAITS, at=at)
         return
+    operation.claimed_at = at
     seconds = step.args.get("seconds")
-    if seconds is None:
-        operation.claimed_at = at
-        wait(operation, node, Waiting(WaitFor.AGENT), world=world)
-        return
-    asked = float(seconds) if isinstance(seconds, int | float | str) else 0.0
-    wait(
-        operation,
-        node,
-        Waiting(WaitFor.POLL, min(max(asked, 0.0), world.settings.max_conductor_wait_step_seconds)),
-        world=world,
-    )
+    limit = world.settings.max_conductor_wait_step_seconds
+    timed = isinstance(seconds, int | float)
+    wait(operation, node, Waiting(WaitFor.POLL, min(seconds, limit)) if timed else Waiting(WaitFor.AGENT), world=world)
 
 
 def _resume(node: Node, phase: Phase, at: datetime) -> None:
@@ -268,6 +281,14 @@ def _join_agent_steps(operation: Operation, node: Node, done: Step, session: Ses
     operation.steps = composition.dumped(steps)
     operation.position = 1 + next(i for i, step in enumerate(steps) if step.key == done.key and step.discovers)
     return True
+
+
+def _tell_parent(operation: Operation, session: Session) -> None:
+    """Let the operation look again that has its child nodes take a step."""
+    parent = rows.get(str(operation.request.get("parent")), session=session) if operation.phase == Phase.CHILD else None
+    if parent is not None and parent.status == OperationStatus.WAITING and parent.waits_for == WaitFor.CHILDREN:
+        parent.status, parent.wake_at = OperationStatus.READY.value, None
+        session.add(parent)
 
 
 def _tell(operation: Operation, node: Node, *, session: Session, world: World) -> None:

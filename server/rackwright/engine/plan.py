@@ -19,8 +19,9 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import composition, context, transitions
+from rackwright.engine import composition, context, family, transitions
 from rackwright.engine.composition import AUTOMATED, Request
+from rackwright.engine.rescue_password import hashed
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
 from rackwright.store import operation as operations
@@ -73,11 +74,12 @@ def start_phase(
     steps: Steps = ()
     if not automated or cleans(node, settings):
         steps = composition.compose(node, phase, request=request, catalog=catalog, settings=settings)
+        family.check(node, steps, session=session, catalog=catalog)
     _take(node, session=session, settings=settings)
     wanted = ProvisionState.MANAGEABLE if phase is Phase.CLEAN and not automated else None
     transitions.move(node, VERBS[verb].event, at=now(), target=wanted)
     node.last_error = None
-    _keep_secrets(node, sealer, wish)
+    _keep_secrets(node, sealer, settings, wish)
     started = Operation(
         node_id=node.id or 0,
         phase=phase.value,
@@ -119,15 +121,23 @@ def start_power(
 def start_query(
     *, session: Session, settings: Settings, catalog: Catalog, node: Node, step: str, **more: Any
 ) -> Operation:
-    """Start one ``management`` step, as get_boot_device; ``args`` and ``user`` may be given.
+    """Start one ``management`` step, as get_boot_device; ``kind`` (its interface), ``args`` and ``user`` may be given.
 
-    Its answer is in ``operation.facts``, its failure in ``operation.error``. Raises NodeLocked or InvalidStep.
+    Its answer is in ``operation.facts``, its failure in ``operation.error``; ``unattended`` means that nobody waits for
+    either, so that the node itself will tell the failure. Raises NodeLocked, also while an operation waits, or
+    InvalidStep.
     """
-    chosen = composition.single(node, Phase.MANAGEMENT, step, catalog)
+    chosen = composition.single(node, Phase.MANAGEMENT, step, catalog, kind=more.get("kind"))
+    if operations.unfinished_of(node.id or 0, session=session) is not None:
+        raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
     _take(node, session=session, settings=settings)
+    if more.get("unattended") and not ProvisionState(node.provision_state).traits.failure_state:
+        node.last_error = None
     args: Mapping[str, JsonValue] = more.get("args") or {}
     only = (chosen.model_copy(update={"args": dict(args)}),)
-    return _store(node, Phase.MANAGEMENT, only, session=session, user=more.get("user"))
+    started = _store(node, Phase.MANAGEMENT, only, session=session, user=more.get("user"))
+    started.verb = step if more.get("unattended") else None
+    return started
 
 
 def abort(*, session: Session, settings: Settings, node: Node, user: str | None = None) -> None:
@@ -147,6 +157,7 @@ def abort(*, session: Session, settings: Settings, node: Node, user: str | None 
     if operation.status == OperationStatus.RUNNING or operation.error is not None:
         raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
     operation.abort_requested = True
+    operation.request = {**operation.request, "aborted_by": user}
     held = state is PHASES[phase].hold
     if held or abortable(operation):
         # The conductor sees the request when it takes the row, and runs the failure list.
@@ -257,10 +268,13 @@ def abortable(operation: Operation) -> bool:
     return step.abortable or step.stage is not Stage.WORK
 
 
-def _keep_secrets(node: Node, sealer: Sealer, wish: Wish) -> None:
-    """Put the config drive and the rescue password where the steps find them, sealed."""
-    given = {key: wish.get(key) for key in ("configdrive", "rescue_password")}
-    kept = {key: value for key, value in given.items() if value is not None}
+def _keep_secrets(node: Node, sealer: Sealer, settings: Settings, wish: Wish) -> None:
+    """Put the config drive and the hash of the rescue password where the steps find them, sealed."""
+    kept: dict[str, JsonValue] = {}
+    if (drive := wish.get("configdrive")) is not None:
+        kept["configdrive"] = drive
+    if (password := wish.get("rescue_password")) is not None:
+        kept[transitions.RESCUE_PASSWORD] = hashed(password, settings.rescue_password_hash_algorithm)
     if kept:
         node.instance_info = {**node.instance_info, **sealer.seal(kept)}
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlmodel import Session
 
 from rackwright.domain.outcomes import Behind, Done, Failed, Learned, Report, Settled, Started, Waiting, parse
-from rackwright.domain.states import PowerState
+from rackwright.domain.states import PowerState, PowerTarget
 from rackwright.domain.verbs import Phase
-from rackwright.engine import operations
+from rackwright.engine import operations, transitions
 from rackwright.engine.live import LiveRun
 from rackwright.engine.world import World
 from rackwright.runner.base import RunResult, RunStatus
-from rackwright.store import work
+from rackwright.store import hardware, work
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 from rackwright.store.session import writing
@@ -33,6 +34,8 @@ def _power_state(node: Node, value: Any, phase: Phase) -> None:
     del phase
     if value in (PowerState.ON, PowerState.OFF):
         node.power_state = value
+    if value == PowerState.OFF:
+        transitions.lose_power(node, PowerTarget.OFF)
 
 
 def _column(name: str, kind: type) -> Callable[[Node, Any, Phase], None]:
@@ -70,10 +73,19 @@ FACTS: Mapping[str, Callable[[Node, Any, Phase], None]] = {
 """Facts that the node itself keeps, and how; the others stay with the operation."""
 
 
-def keep_facts(node: Node, facts: Mapping[str, Any], phase: Phase) -> None:
+TABLES: Mapping[str, Callable[..., None]] = {
+    "bios_settings": hardware.replace_settings,
+    "firmware_components": hardware.keep_components,
+}
+"""Facts that are lists of rows which belong to the node, and who stores them."""
+
+
+def keep_facts(node: Node, facts: Mapping[str, Any], phase: Phase, *, session: Session) -> None:
     """Let the node keep those of the facts that are its own."""
     for name in facts.keys() & FACTS.keys():
         FACTS[name](node, facts[name], phase)
+    for name in facts.keys() & TABLES.keys():
+        TABLES[name](node.id, facts[name], session=session)
 
 
 class Progress:
@@ -114,12 +126,14 @@ class Progress:
                 pass
             case Learned(facts) | Done(facts):
                 operation.facts = {**operation.facts, **facts}
-                keep_facts(node, facts, Phase(operation.phase))
+                keep_facts(node, facts, Phase(operation.phase), session=session)
             case Waiting() as waiting:
                 operations.wait(operation, node, waiting, world=self._world)
-            case Failed(_, cause, action):
+            case Failed() as failure:
                 step = operations.current(operation)
-                failed = Failed(step.key if step else "", cause, action)
+                failed = replace(failure, step=step.key if step else "")
+                if failure.refused:
+                    operation.facts = {**operation.facts, "refused": True}
                 operations.end_step(operation, node, failed, session=session, world=self._world)
             case Behind():
                 operations.leave_wave(operation)

@@ -25,6 +25,7 @@ Deal = Callable[[Operation, Session, World], bool]
 _AWAITED = {
     WaitFor.AGENT: ("for the agent", "on the machine's console whether it boots the ramdisk and reaches this service"),
     WaitFor.INSPECTION: ("for the inspection report", "the console of the machine and the log of its ramdisk"),
+    WaitFor.CHILDREN: ("for the child nodes", "what the child nodes do, and who holds them"),
     WaitFor.POLL: ("for the BMC", "the BMC, its own log and the state of its tasks"),
 }
 """What was waited for, and what the operator looks at."""

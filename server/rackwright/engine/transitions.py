@@ -18,11 +18,13 @@ from rackwright.domain.states import Event, PowerTarget, ProvisionState, next_st
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import PHASES, Phase
 from rackwright.settings import Settings
-from rackwright.store import history, port
+from rackwright.store import allocation, history, port
 from rackwright.store.history import NodeHistory
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation
+from rackwright.store.portgroup import PORTGROUPS
 from rackwright.store.sealing import Sealer
+from rackwright.store.volume import VOLUME_TARGETS
 
 EVENT_TYPES = {
     Phase.VERIFY: "verify",
@@ -36,6 +38,7 @@ EVENT_TYPES = {
     Phase.ADOPT: "adoption",
     Phase.POWER: "conductor",
     Phase.MANAGEMENT: "conductor",
+    Phase.CHILD: "conductor",
 }
 """Names of the phases in the history (contract: node-fields.md, history entry)."""
 
@@ -44,6 +47,9 @@ AGENT_KEYS = (
     "agent_secret_token", "agent_secret_token_pregenerated", "agent_token_proved",
 )  # fmt: skip
 """What is known of an agent, and no longer true when the machine boots again."""
+
+RESCUE_PASSWORD = "hashed_rescue_password"
+"""Key of instance_info: the password of a rescue that is under way, as /etc/shadow has it."""
 
 _INSTANCE_KEYS = ("is_whole_disk_image", "root_uuid_or_disk_id", "deploy_boot_mode", "automatic_lessee")
 _OFF_TARGETS = tuple(target for target in PowerTarget if target is not PowerTarget.ON)
@@ -122,15 +128,22 @@ def wipe_instance(node: Node, *, session: Session) -> None:
     """Take every trace of an instance off the node (contract: engine.md section 5)."""
     if node.driver_internal_info.get("automatic_lessee"):
         node.lessee = None
+    if (allocated := allocation.of_node(node.uuid, session=session)) is not None:
+        session.delete(allocated)
     node.instance_info, node.instance_uuid, node.instance_name, node.allocation_uuid = {}, None, None, None
     kept = {key: value for key, value in node.driver_internal_info.items() if key not in _INSTANCE_KEYS}
     node.driver_internal_info = kept
-    for each in port.of_node(node.id or 0, session=session):
-        if "tenant_vif_port_id" in each.internal_info:
-            each.internal_info = {
-                key: value for key, value in each.internal_info.items() if key != "tenant_vif_port_id"
-            }
+    _drop_attachments(node.id or 0, session=session)
+
+
+def _drop_attachments(node_id: int, *, session: Session) -> None:
+    """Detach every VIF and forget the volumes that the instance had."""
+    for each in (*port.of_node(node_id, session=session), *PORTGROUPS.find(session=session, node_id=node_id)):
+        if port.VIF in each.internal_info:
+            each.internal_info = {key: value for key, value in each.internal_info.items() if key != port.VIF}
             session.add(each)
+    for volume in VOLUME_TARGETS.find(session=session, node_id=node_id):
+        session.delete(volume)
 
 
 def succeed(operation: Operation, node: Node, *, at: datetime) -> None:
@@ -143,8 +156,7 @@ def succeed(operation: Operation, node: Node, *, at: datetime) -> None:
     if PHASES[phase].running is None:
         return
     forget_agent(node)
-    if phase is Phase.RESCUE:
-        node.instance_info = {key: value for key, value in node.instance_info.items() if key != "rescue_password"}
+    _forget_rescue(node, phase)
     manage = phase is Phase.CLEAN and (node.target_provision_state == ProvisionState.MANAGEABLE or node.retired)
     move(node, Event.MANAGE if manage else PHASES[phase].success_event, at=at)
 
@@ -154,7 +166,7 @@ def fail(operation: Operation, node: Node, *, at: datetime, session: Session) ->
     phase = Phase(operation.phase)
     show_step(node, phase, None)
     node.reservation = None
-    if phase is not Phase.MANAGEMENT:
+    if phase is not Phase.MANAGEMENT or operation.verb is not None:  # else somebody waits for the answer
         node.last_error = cut(operation.error or "", 4096)
     if phase is Phase.POWER:
         node.target_power_state = None
@@ -165,7 +177,13 @@ def fail(operation: Operation, node: Node, *, at: datetime, session: Session) ->
         wipe_instance(node, session=session)
     if phase is Phase.ADOPT:
         node.power_state = None
+    _forget_rescue(node, phase)
     _fire_failure(operation, node, phase, at)
+
+
+def _forget_rescue(node: Node, phase: Phase) -> None:
+    if phase is Phase.RESCUE:
+        node.instance_info = {key: value for key, value in node.instance_info.items() if key != RESCUE_PASSWORD}
 
 
 def _fire_failure(operation: Operation, node: Node, phase: Phase, at: datetime) -> None:
@@ -184,6 +202,13 @@ def blame(node: Node, phase: Phase, step: Step | None, reason: str) -> None:
     if phase in faults and step is not None and step.stage == "work":
         node.maintenance = True
         node.fault = faults[phase]
+        node.maintenance_reason = node.maintenance_reason or reason
+
+
+def blame_abort(node: Node, phase: Phase, reason: str) -> None:
+    """Put a node into maintenance that could not be cleaned up after its rescue was aborted."""
+    if phase is Phase.RESCUE:
+        node.maintenance, node.fault = True, "rescue abort failure"
         node.maintenance_reason = node.maintenance_reason or reason
 
 

@@ -46,6 +46,7 @@ class WaitsFor(StrEnum):
     AGENT = "agent"
     INSPECTION = "inspection"
     POLL = "poll"
+    CHILDREN = "children"
 
 
 UNFINISHED = (OperationStatus.READY, OperationStatus.RUNNING, OperationStatus.WAITING)
