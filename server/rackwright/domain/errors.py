@@ -33,6 +33,7 @@
     │   ├── NoFreeWorker
     │   └── TooManyOperations
     └── OperationFailed             the work itself went wrong
+        ├── AllocationFailed        no node fits
         ├── ClaimLost               another conductor owns the node now
         ├── CatalogInvalid          an installed role or hardware type is declared wrongly
         └── RunFailed               a playbook run ended without a result for a node
@@ -152,10 +153,6 @@ class TraitNotFound(NotFound):
     """Trait {ident} is not set on node {node}."""
 
 
-class VifNotFound(NotFound):
-    """VIF {ident} is not attached to node {node}."""
-
-
 class VolumeConnectorNotFound(NotFound):
     """Volume connector {ident} could not be found."""
 
@@ -234,6 +231,10 @@ class TooManyOperations(Unavailable):
 
 class OperationFailed(RackwrightError):
     """{attempted} failed: {cause}. {action}"""
+
+
+class AllocationFailed(OperationFailed):
+    """Failed to process allocation {uuid}: {cause}. {action}"""
 
 
 class ClaimLost(OperationFailed):

@@ -116,15 +116,23 @@ class PowerSync:
 
     def runs(self, *, recovering: bool) -> list[LiveRun]:
         """Return the runs that look at all nodes that are due: broken ones when ``recovering``, else the others."""
+        with reading(self._world.database) as session:
+            return self._grouped(_due(session, recovering=recovering))
+
+    def runs_at(self, uuids: Sequence[str]) -> list[LiveRun]:
+        """Return the runs that look at these nodes, without those whose power nobody can read."""
+        with reading(self._world.database) as session:
+            return self._grouped(nodes.find(session=session, uuids=uuids))
+
+    def _grouped(self, due: Sequence[Node]) -> list[LiveRun]:
         groups: dict[tuple[str, str], list[str]] = {}
         steps: dict[tuple[str, str], Step] = {}
-        with reading(self._world.database) as session:
-            for node in _due(session, recovering=recovering):
-                step = self._reader(node)
-                if step is not None:
-                    key = (step.role, step.tasks)
-                    steps[key] = step
-                    groups.setdefault(key, []).append(node.uuid)
+        for node in due:
+            step = self._reader(node)
+            if step is not None:
+                key = (step.role, step.tasks)
+                steps[key] = step
+                groups.setdefault(key, []).append(node.uuid)
         size = self._world.settings.wave_size
         return [
             _run(steps[key], members[start : start + size])
