@@ -40,7 +40,8 @@ def dev(session: nox.Session) -> None:
     LINK.parent.mkdir(parents=True, exist_ok=True)
     if not LINK.is_symlink():
         LINK.symlink_to("../../../..")
-    session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", ".[lab]")
+    everything = ".[keystone,lab]"
+    session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", everything)
 
 
 @nox.session(default=False)

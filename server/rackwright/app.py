@@ -9,12 +9,16 @@ from starlette.staticfiles import StaticFiles
 
 from rackwright import __version__, catalog
 from rackwright.api import errors
+from rackwright.api.admission import Admission
 from rackwright.api.deps import Parts
 from rackwright.api.gate import Gate, Limits
 from rackwright.api.v1 import ROUTERS
+from rackwright.auth import authenticator
 from rackwright.catalog import Catalog
 from rackwright.engine.inspection import InspectionOptions
-from rackwright.settings import Settings, SettingsInvalid
+from rackwright.engine.inspection_rules import built_in
+from rackwright.services.policy import Policy
+from rackwright.settings import Settings
 from rackwright.store.migrations import migrate
 from rackwright.store.sealing import Sealer, read_key
 from rackwright.store.session import open_engine
@@ -23,11 +27,11 @@ from rackwright.store.session import open_engine
 def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     """Return the application for these settings; ``offer`` replaces what the installed collections offer.
 
-    The database is brought up to date first. Raise SettingsInvalid, UnknownHook or CatalogInvalid.
+    The database is brought up to date first. Raise UnknownHook, BuiltInRulesInvalid, CatalogInvalid, PolicyInvalid,
+    or what ``authenticator`` raises.
     """
-    if settings.auth_strategy != "noauth":
-        raise SettingsInvalid(reason=f"auth_strategy {settings.auth_strategy} is not offered yet; use noauth")
     InspectionOptions.of(settings)  # an unknown hook is told now and not to the first agent that reports
+    built_in(settings.built_in_rules)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = open_engine(settings.database)
     migrate(engine)
@@ -38,8 +42,9 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
         redirect_slashes=False,
         redoc_url=None,
     )
-    app.state.parts = Parts(settings, engine, offer or _offer(settings), Sealer(read_key(settings.secret_key_file)))
-    app.add_middleware(Gate, limits=_limits(settings))
+    sealer = Sealer(read_key(settings.secret_key_file))
+    app.state.parts = Parts(settings, engine, offer or _offer(settings), sealer, _policy(settings))
+    app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)
@@ -53,6 +58,18 @@ def _offer(settings: Settings) -> Catalog:
         root=settings.collection_root,
         step_collections=settings.step_collections,
     )
+
+
+def _policy(settings: Settings) -> Policy | None:
+    """Return the rules; only keystone tells roles and projects that they can ask about."""
+    if settings.auth_strategy != "keystone":
+        return None
+    return Policy.load(settings.policy_file, service_project=settings.rbac_service_project_name)
+
+
+def _admission(settings: Settings) -> Admission | None:
+    found = authenticator(settings)
+    return None if found is None else Admission(found)
 
 
 def _limits(settings: Settings) -> Limits:

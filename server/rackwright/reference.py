@@ -27,11 +27,14 @@ from pydantic.fields import FieldInfo
 
 from rackwright import catalog
 from rackwright.api.fields import Resource
+from rackwright.api.schemas.allocation import ALLOCATION
 from rackwright.api.schemas.conductor import CONDUCTOR
+from rackwright.api.schemas.deploy_template import DEPLOY_TEMPLATE
 from rackwright.api.schemas.driver import DRIVER
 from rackwright.api.schemas.history import HISTORY
 from rackwright.api.schemas.node import NODE
 from rackwright.api.schemas.port import PORT
+from rackwright.api.schemas.runbook import RUNBOOK
 from rackwright.api.v1 import ROUTERS
 from rackwright.api.versions import Since
 from rackwright.catalog import Implementation
@@ -136,6 +139,7 @@ _KINDS = {
     "array": "list",
     "object": "object",
     "path": "path",
+    "password": "text",
     "null": "null",
 }
 
@@ -189,7 +193,7 @@ def _implementation(title: str, implementation: Implementation) -> Iterable[str]
     yield ""
 
 
-_RESOURCES = (NODE, PORT, DRIVER, CONDUCTOR, HISTORY)
+_RESOURCES = (NODE, PORT, DRIVER, CONDUCTOR, HISTORY, ALLOCATION, DEPLOY_TEMPLATE, RUNBOOK)
 
 
 def api_page() -> str:

@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_origin
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
@@ -57,8 +57,26 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
 
     # Who may ask
-    auth_strategy: Literal["noauth", "http_basic"] = Field("noauth", description="How clients prove who they are.")
+    auth_strategy: Literal["noauth", "http_basic", "keystone"] = Field(
+        "noauth", description="How clients prove who they are."
+    )
     http_basic_auth_user_file: Path | None = Field(None, description="File of user:bcrypt-hash lines for http_basic.")
+    keystone_auth_url: str | None = Field(None, description="URL of the identity service that checks tokens.")
+    keystone_username: str = Field("rackwright", description="Account with which tokens are checked.")
+    keystone_password: SecretStr | None = Field(None, description="Password of that account.")
+    keystone_project_name: str = Field("service", description="Project of that account.")
+    keystone_user_domain_name: str = Field("Default", description="Domain of that account.")
+    keystone_project_domain_name: str = Field("Default", description="Domain of that account's project.")
+    keystone_cafile: Path | None = Field(None, description="CA certificates, PEM, that the identity service must have.")
+    www_authenticate_uri: str | None = Field(
+        None, description="URL of the identity service that clients without a token are told; null: keystone_auth_url."
+    )
+    token_cache_time: Seconds = Field(300, description="Time for which a token that was checked is believed.")
+    policy_file: Path | None = Field(None, description="YAML file of access rules that replace ours, by name.")
+    rbac_service_project_name: str = Field("service", description="Project whose role service may do nearly anything.")
+    project_admin_can_manage_own_nodes: bool = Field(
+        True, description="Let admins of a project create nodes for it, and remove them."
+    )
     trust_network: bool = Field(
         False, description="Allow noauth on an address that other machines reach: each of them may then do anything."
     )
@@ -93,6 +111,9 @@ class Settings(BaseSettings):
     )
     verify_step_priority_override: dict[str, Priority] = Field(
         {}, description="Priority by interface.step in verification; 0 leaves the step out."
+    )
+    fake_delays: dict[str, str] = Field(
+        {}, description="Seconds of a step of fake hardware by interface; two with a comma: a random time between them."
     )
     shred_random_overwrite_iterations: Seconds = Field(1, description="Random passes of erase_devices.")
     shred_final_overwrite_with_zeros: bool = Field(True, description="Overwrite with zeros after the random passes.")
@@ -148,6 +169,10 @@ class Settings(BaseSettings):
     add_ports: Literal["all", "active", "pxe", "disabled"] = Field("pxe", description="Interfaces that become ports.")
     keep_ports: Literal["all", "present", "added"] = Field("all", description="Ports that survive an inspection.")
     update_pxe_enabled: bool = Field(True, description="Let inspection set pxe_enabled of ports.")
+    built_in_rules: Path | None = Field(None, description="YAML file of inspection rules beside those of the API.")
+    mask_secrets: Literal["always", "sensitive", "never"] = Field(
+        "always", description="Hide secrets from inspection rules: always, from rules that are not sensitive, or never."
+    )
     inspection_power_off: bool = Field(True, description="Power off a node whose inspection has ended.")
     auto_discovery_enabled: bool = Field(False, description="Enrol unknown machines that report an inspection.")
     auto_discovery_driver: str | None = Field(None, description="Driver of machines that were discovered.")
@@ -185,7 +210,9 @@ class Settings(BaseSettings):
     node_history_max_entries: Seconds = Field(300, description="Entries kept for each node; 0: all.")
     record_step_flows_in_history: bool = Field(True, description="Keep start and end of step lists in the history.")
 
-    @field_validator("public_endpoint", "external_callback_url", "external_http_url")
+    @field_validator(
+        *("public_endpoint", "external_callback_url", "external_http_url", "keystone_auth_url", "www_authenticate_uri")
+    )
     @classmethod
     def _without_slash(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
@@ -225,10 +252,13 @@ class Settings(BaseSettings):
             raise ValueError("heartbeat_timeout must be longer than heartbeat_interval")
         if self.auth_strategy == "http_basic" and self.http_basic_auth_user_file is None:
             raise ValueError("auth_strategy http_basic needs http_basic_auth_user_file")
+        if self.auth_strategy == "keystone" and not (self.keystone_auth_url and self.keystone_password):
+            raise ValueError("auth_strategy keystone needs keystone_auth_url and keystone_password")
         if self.auth_strategy == "noauth" and not self.trust_network and not _is_loopback(self.host_ip):
             raise ValueError(
                 f"others reach host_ip {self.host_ip} and auth_strategy noauth lets each of them do anything; "
-                "listen on 127.0.0.1 behind a proxy that asks who they are, or set trust_network on your own network"
+                "set auth_strategy to http_basic or keystone, listen on 127.0.0.1 behind a proxy that asks who they "
+                "are, or set trust_network when this network is yours alone"
             )
         if self.auto_discovery_enabled and not self.auto_discovery_driver:
             raise ValueError("auto_discovery_enabled needs auto_discovery_driver")

@@ -14,14 +14,17 @@ from fastapi import Depends, Request, Response
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from rackwright.api.admission import caller_of
 from rackwright.api.errors import BadIdent
 from rackwright.api.fields import Site
 from rackwright.api.gate import BODY_KEY
-from rackwright.api.kinds import IDENT, Kind
+from rackwright.api.kinds import IDENT, UUID_TEXT, Kind
 from rackwright.api.versions import minor
 from rackwright.catalog.offer import Catalog
+from rackwright.domain.caller import Caller
 from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVersion
 from rackwright.services.context import Context
+from rackwright.services.policy import Policy
 from rackwright.settings import Settings
 from rackwright.store.sealing import Sealer, holds_seal
 from rackwright.store.session import session_of
@@ -37,6 +40,8 @@ class Parts:
     engine: Engine
     catalog: Catalog
     sealer: Sealer
+    policy: Policy | None = None
+    """The rules in force; None: everybody may do everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class Call:
     parts: Parts
     session: Session
     minor: int
-    user: str | None
+    caller: Caller
 
     @cached_property
     def context(self) -> Context:
@@ -74,7 +79,8 @@ class Call:
             catalog=parts.catalog,
             sealer=parts.sealer,
             minor=self.minor,
-            user=self.user,
+            caller=self.caller,
+            policy=parts.policy,
         )
 
     @cached_property
@@ -128,16 +134,11 @@ class Call:
         return {name: args[name].kind.read(value, name) for name, value in given.items()}
 
 
-def user_of(_: Request) -> str | None:
-    """Return the name of the user who asks; None as long as nobody has to prove who they are."""
-    return None
-
-
 def call(request: Request) -> Iterator[Call]:
     """Yield the call; its session writes unless the method only reads, and is closed before the answer is sent."""
     parts: Parts = request.app.state.parts
     with session_of(parts.engine, write=request.method not in _READING) as session:
-        yield Call(request=request, parts=parts, session=session, minor=minor(request), user=user_of(request))
+        yield Call(request=request, parts=parts, session=session, minor=minor(request), caller=caller_of(request))
 
 
 CallDep = Annotated[Call, Depends(call)]
@@ -157,3 +158,11 @@ def checked_ident(ident: str) -> str:
         return str(IDENT.read(ident, "ident"))
     except Invalid as error:
         raise BadIdent(ident=ident) from error
+
+
+def checked_uuid(ident: str) -> str:
+    """Return a UUID (in its normal spelling) from a path; raise BadIdent."""
+    try:
+        return str(UUID_TEXT.read(ident, "uuid"))
+    except Invalid as error:
+        raise BadIdent(f"{ident} is not a UUID, and this resource is known by its UUID only.") from error

@@ -62,14 +62,15 @@ def refusal(status: int, description: str = "") -> Response:
 
 def unwrapped(status: int, text: str) -> Response:
     """Return an answer in the form of bodies that are refused unread."""
-    return _json(status, {"faultcode": "Client", "faultstring": text})
+    return json_answer(status, {"faultcode": "Client", "faultstring": text})
 
 
 def _wrapped(status: int, content: dict[str, object]) -> Response:
-    return _json(status, {"error_message": json.dumps(content)})
+    return json_answer(status, {"error_message": json.dumps(content)})
 
 
-def _json(status: int, content: dict[str, object]) -> Response:
+def json_answer(status: int, content: dict[str, object]) -> Response:
+    """Return an answer in JSON."""
     return Response(json.dumps(content), status, media_type="application/json")
 
 

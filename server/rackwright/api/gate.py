@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rackwright.api import versions
+from rackwright.api.admission import Admission
 from rackwright.api.errors import NO_VERSION_HEADERS, answer, fault, refusal, unwrapped
 
 _log = logging.getLogger(__name__)
@@ -99,9 +100,10 @@ def _is_refused(parameters: Iterable[str]) -> bool:
 class Gate:
     """The ASGI application around the API."""
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, admission: Admission | None = None) -> None:
         self._app = app
         self._limits = limits
+        self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Admit or refuse one request."""
@@ -127,7 +129,9 @@ class Gate:
             problem = refusal(406, "The answers of this service are application/json; accept that.")
         elif "\0" in path or b"%00" in scope["query_string"]:
             problem = fault(400, "A NUL character is not allowed in a path or an argument.")
-        else:
+        elif self._admission is not None:
+            problem = await self._admission.refusal(scope, headers)
+        if problem is None:
             try:
                 body = scope[BODY_KEY] = await _body(receive, self._limits.of(path), headers)
                 problem = _body_problem(body, path)

@@ -13,7 +13,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session
 
 from rackwright.catalog import Catalog
+from rackwright.domain.caller import ANYBODY, Caller
 from rackwright.domain.errors import Duplicate, NodeLocked
+from rackwright.services.policy import Policy
 from rackwright.settings import Settings
 from rackwright.store.node import Node
 from rackwright.store.sealing import Sealer
@@ -21,7 +23,7 @@ from rackwright.store.sealing import Sealer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """One request's session, the parts of the daemon behind it, its API version (minor) and the user who asks."""
+    """One request's session, the parts of the daemon behind it, its API version (minor) and who asks."""
 
     session: Session
     engine: Engine
@@ -29,7 +31,19 @@ class Context:
     catalog: Catalog
     sealer: Sealer
     minor: int
-    user: str | None = None
+    caller: Caller = ANYBODY
+    policy: Policy | None = None
+    """The rules in force; None: everybody may do everything."""
+
+    @property
+    def user(self) -> str | None:
+        """Return by which name or id the user goes into records."""
+        return self.caller.user_id
+
+    @property
+    def project(self) -> str | None:
+        """Return the id of the project that the user acts for, None without one."""
+        return self.caller.project_id
 
 
 def check_unlocked(node: Node) -> None:

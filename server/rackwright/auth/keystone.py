@@ -1,0 +1,112 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens of OpenStack's identity service, which says whose they are, for which scope and with which roles.
+
+Source: the Identity API v3, ``GET /v3/auth/tokens``. Tokens of application credentials with access rules are refused by
+keystone itself, because we do not announce that we would enforce such rules.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from rackwright.auth.base import Authenticator, Proof
+from rackwright.domain.caller import Caller
+from rackwright.domain.errors import Invalid, Unauthenticated, Unavailable
+from rackwright.settings import Settings
+
+try:
+    from keystoneauth1.exceptions import ClientException
+    from keystoneauth1.identity.v3 import Password
+    from keystoneauth1.session import Session
+except ImportError as error:
+    raise Invalid(
+        "auth_strategy keystone needs the library keystoneauth1; install it with: pip install 'rackwright[keystone]'"
+    ) from error
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT = 10  # seconds that keystone may take
+_TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
+_VERSION = "/v3"
+
+
+class KeystoneUnavailable(Unavailable):
+    """The identity service cannot tell whose token this is; try again later."""
+
+
+class Keystone(Authenticator):
+    """Asks keystone about tokens, with an account of its own."""
+
+    header = "x-auth-token"
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        """Prepare for asking; keystone itself is asked with the first token only."""
+        super().__init__(lifetime=settings.token_cache_time, clock=clock)
+        url = (settings.keystone_auth_url or "").rstrip("/")
+        self._url = url if url.endswith(_VERSION) else url + _VERSION
+        self.challenge = f'Keystone uri="{settings.www_authenticate_uri or url.removesuffix(_VERSION)}"'
+        account = Password(
+            auth_url=self._url,
+            username=settings.keystone_username,
+            password=settings.keystone_password.get_secret_value() if settings.keystone_password else "",
+            user_domain_name=settings.keystone_user_domain_name,
+            project_name=settings.keystone_project_name,
+            project_domain_name=settings.keystone_project_domain_name,
+        )
+        trusted = settings.keystone_cafile
+        self._session = Session(auth=account, verify=str(trusted) if trusted else True, timeout=_TIMEOUT)
+
+    def _verify(self, given: str) -> Proof:
+        if not _TOKEN.fullmatch(given):
+            raise Unauthenticated("The token has a form that no token has.")
+        token = self._asked(given)
+        until = datetime.fromisoformat(token["expires_at"]).timestamp()
+        if until <= self._clock():
+            raise Unauthenticated("The token has expired; get a new one.")
+        return Proof(caller_of(token), until)
+
+    def _asked(self, given: str) -> Mapping[str, Any]:
+        """Return what keystone says about a token; raise Unauthenticated or KeystoneUnavailable."""
+        try:
+            answer = self._session.get(
+                f"{self._url}/auth/tokens?nocatalog",
+                headers={"X-Subject-Token": given, "Accept": "application/json"},
+                authenticated=True,
+                raise_exc=False,
+                redirect=False,
+            )
+            if answer.status_code == 404:
+                raise Unauthenticated("The token is unknown or no longer valid; get a new one.")
+            if answer.status_code != 200:
+                raise self._unavailable(f"it answered {answer.status_code}")
+            found: Mapping[str, Any] = answer.json()["token"]
+        except (ClientException, ValueError, KeyError) as error:
+            raise self._unavailable(str(error)) from error
+        return found
+
+    def _unavailable(self, reason: str) -> KeystoneUnavailable:
+        facts = {"url": self._url, "reason": reason}
+        _log.error("Keystone cannot be asked about a token; check keystone_auth_url and the account", extra=facts)
+        return KeystoneUnavailable()
+
+
+def caller_of(token: Mapping[str, Any]) -> Caller:
+    """Return who and what a token stands for (Identity API v3, "Validate and show information for token")."""
+    user, project = token.get("user") or {}, token.get("project") or {}
+    return Caller(
+        user_id=user.get("id"),
+        user_name=user.get("name"),
+        user_domain_id=(user.get("domain") or {}).get("id"),
+        project_id=project.get("id"),
+        project_name=project.get("name"),
+        project_domain_id=(project.get("domain") or {}).get("id"),
+        system_scope="all" if (token.get("system") or {}).get("all") else None,
+        roles=frozenset(role["name"].lower() for role in token.get("roles") or ()),
+        is_admin_project=bool(token.get("is_admin_project", True)),
+    )
