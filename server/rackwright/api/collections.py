@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -67,11 +67,7 @@ def listing(call: Call, resource: Resource, args: Args, *, detail: bool | None =
     Raise Invalid or NotAcceptableVersion.
     """
     given = call.query({**(CHOICE if detail is None else {}), **args, **PAGING})
-    names, asked = given.pop("fields", None), given.pop("detail", None)
-    if names and asked:
-        raise Invalid("fields and detail exclude each other; give one of them.")
-    short = not (asked or detail)
-    fields = resource.chosen(names, call.minor) if names else resource.visible(call.minor, short=short)
+    fields = _fields(resource, given, call.minor, detail=bool(detail))
     limit = call.parts.settings.max_limit
     page = Page(
         limit=min(given.pop("limit", limit), limit),
@@ -80,6 +76,29 @@ def listing(call: Call, resource: Resource, args: Args, *, detail: bool | None =
         sort_dir=given.pop("sort_dir", "asc"),
     )
     return Listing(call, resource, fields, page, given)
+
+
+def _fields(resource: Resource, given: dict[str, Any], minor: int, *, detail: bool) -> tuple[Field, ...]:
+    """Take ``fields`` and ``detail`` out of the arguments; return what they choose."""
+    names, asked = given.pop("fields", None), given.pop("detail", None)
+    if names and asked:
+        raise Invalid("fields and detail exclude each other; give one of them.")
+    return resource.chosen(names, minor) if names else resource.visible(minor, short=not (asked or detail))
+
+
+def whole(call: Call, resource: Resource, args: Args, rows: Callable[[Mapping[str, Any]], Iterable[Row]]) -> Response:
+    """Return a list that has no pages; ``rows`` takes the arguments other than ``fields`` and ``detail``."""
+    given = call.query(args)
+    fields = _fields(resource, given, call.minor, detail=False)
+    return reply({resource.collection: [resource.render(row, fields, call.site) for row in rows(given)]})
+
+
+def created(call: Call, resource: Resource, row: Row, *, path: str | None = None) -> Response:
+    """Return a new row as an answer that names its place; ``path`` is where the collection is, below /v1."""
+    answer = show(call, resource, row, {})
+    answer.status_code = 201
+    answer.headers["Location"] = f"{call.url}/v1/{path or resource.collection}/{row['uuid']}"
+    return answer
 
 
 def show(call: Call, resource: Resource, row: Row, args: Args = FIELDS) -> Response:

@@ -22,7 +22,7 @@ from rackwright.store import allocation, history, port
 from rackwright.store.history import NodeHistory
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation
-from rackwright.store.portgroup import PORTGROUPS
+from rackwright.store.portgroup import PORTGROUPS, Portgroup
 from rackwright.store.sealing import Sealer
 from rackwright.store.volume import VOLUME_TARGETS
 
@@ -138,7 +138,8 @@ def wipe_instance(node: Node, *, session: Session) -> None:
 
 def _drop_attachments(node_id: int, *, session: Session) -> None:
     """Detach every VIF and forget the volumes that the instance had."""
-    for each in (*port.of_node(node_id, session=session), *PORTGROUPS.find(session=session, node_id=node_id)):
+    carriers: list[port.Port | Portgroup] = [*port.of_node(node_id, session=session)]
+    for each in (*carriers, *PORTGROUPS.find(session=session, node_id=node_id)):
         if port.VIF in each.internal_info:
             each.internal_info = {key: value for key, value in each.internal_info.items() if key != port.VIF}
             session.add(each)

@@ -8,12 +8,13 @@ from typing import Any
 
 from rackwright.domain.errors import DriverNotFound
 from rackwright.domain.verbs import Interface
-from rackwright.services import conductors
+from rackwright.services import access, conductors
 from rackwright.services.context import Context
 
 
 def listed(*, context: Context) -> list[dict[str, Any]]:
     """Return a row for each driver that a running conductor serves, by name."""
+    access.demand("baremetal:driver:get", context=context)
     hosts: dict[str, list[str]] = {}
     for each in conductors.alive(context=context):
         for driver in each.drivers:
@@ -32,6 +33,7 @@ def get(name: str, *, context: Context) -> dict[str, Any]:
 
 def properties(name: str, *, context: Context) -> dict[str, str]:
     """Return the description of every key of driver_info that the driver reads; raise DriverNotFound."""
+    access.demand("baremetal:driver:get_properties", context=context)
     get(name, context=context)
     found = {}
     for kind, names in context.catalog.hardware_type(name).interfaces.items():

@@ -4,15 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import Response
 
-from rackwright.api.collections import show
+from rackwright.api.collections import show, whole
 from rackwright.api.deps import Arg, Args, CallDep, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN, WORDS, choice
 from rackwright.api.routing import Router
 from rackwright.api.schemas.driver import DRIVER
-from rackwright.domain.errors import Invalid
 from rackwright.services import drivers
 
 router = Router(prefix="/v1/drivers", tags=["drivers"])
@@ -24,13 +26,11 @@ _LIST: Args = {"type": Arg(choice("classic", "dynamic"), 30), "detail": Arg(BOOL
 @router.get("", summary="List drivers", openapi_extra=takes(_LIST))
 def index(call: CallDep) -> Response:
     """Return all drivers that running conductors serve."""
-    given = call.query(_LIST)
-    names, detail = given.get("fields"), given.get("detail", False)
-    if names and detail:
-        raise Invalid("fields and detail exclude each other; give one of them.")
-    fields = DRIVER.chosen(names, call.minor) if names else DRIVER.visible(call.minor, short=not detail)
-    rows = [] if given.get("type") == "classic" else drivers.listed(context=call.context)
-    return reply({"drivers": [DRIVER.render(row, fields, call.site) for row in rows]})
+
+    def rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [] if given.get("type") == "classic" else drivers.listed(context=call.context)
+
+    return whole(call, DRIVER, _LIST, rows)
 
 
 @router.get("/{name}", summary="Show a driver", openapi_extra=takes(_FIELDS))

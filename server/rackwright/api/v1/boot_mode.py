@@ -1,0 +1,38 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How the firmware of a node boots: its mode, and whether it takes signed software only."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
+from rackwright.api.documents import takes
+from rackwright.api.kinds import BOOLEAN, choice
+from rackwright.api.versions import since
+from rackwright.services import management
+
+router = APIRouter(prefix="/v1/nodes/{ident}/states", tags=["node states"], dependencies=[since(76)])
+
+_MODE: Args = {"target": Arg(choice("bios", "uefi"), required=True)}
+_SECURE: Args = {"target": Arg(BOOLEAN, required=True)}
+
+
+def _accepted(call: CallDep, ident: str) -> Response:
+    return reply(status=202, location=f"{call.url}/v1/nodes/{ident}/states")
+
+
+@router.put("/boot_mode", summary="Change the boot mode", status_code=202, openapi_extra=takes(body=_MODE))
+async def boot_mode(call: CallDep, ident: str) -> Response:
+    """Let the boot mode be changed; the node shows it when that is done."""
+    args = {"boot_mode": call.arguments(_MODE)["target"]}
+    await management.begin(checked_ident(ident), management.SET_BOOT_MODE, args, context=call.context)
+    return _accepted(call, ident)
+
+
+@router.put("/secure_boot", summary="Switch secure boot", status_code=202, openapi_extra=takes(body=_SECURE))
+async def secure_boot(call: CallDep, ident: str) -> Response:
+    """Let secure boot be switched on or off; the node shows it when that is done."""
+    args = {"secure_boot": call.arguments(_SECURE)["target"]}
+    await management.begin(checked_ident(ident), management.SET_SECURE_BOOT, args, context=call.context)
+    return _accepted(call, ident)
