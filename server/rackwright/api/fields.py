@@ -51,7 +51,7 @@ class Field:
     whole_only: bool = False
     """It is left out as soon as a client chooses fields."""
     secret: bool = False
-    """It is an object with secrets, which are masked."""
+    """It is an object, or a list of objects, with secrets, which are masked."""
     needs: tuple[str, ...] | None = None
     """The columns it is made of; its own by default."""
     show: Callable[[Any, int], Any] | None = None
@@ -77,7 +77,7 @@ class Field:
         if self.show is not None:
             return self.show(value, site.minor)
         if self.secret:
-            return site.mask(value)
+            return [site.mask(each) for each in value] if isinstance(value, list) else site.mask(value)
         return value.isoformat() if isinstance(value, datetime) else value
 
     def read(self, value: Any, minor: int) -> Any:

@@ -7,15 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 from uuid import UUID
 
-import os_traits
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from rackwright.domain.errors import Invalid
+from rackwright.engine.traits import is_trait
 
 _LONGEST_TEXT = 300
 
@@ -147,16 +146,8 @@ def _positive(value: float | str) -> int:
     return number
 
 
-@cache
-def _standard_traits() -> frozenset[str]:
-    return frozenset(os_traits.get_traits())
-
-
-_CUSTOM_TRAIT = re.compile(r"CUSTOM_[A-Z0-9_]+")
-
-
 def _trait(value: str) -> str:
-    if not _CUSTOM_TRAIT.fullmatch(value) and value not in _standard_traits():
+    if not is_trait(value):
         raise ValueError(f"{value!r} is no trait; own ones start with CUSTOM_ and use A-Z, 0-9 and _")
     return value
 

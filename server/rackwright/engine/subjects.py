@@ -60,7 +60,7 @@ class Subjects:
             for uuid, operation in self._members(run, session):
                 node = nodes.get(uuid, session=session)
                 shown = self._shown(node, masked=True)
-                found[uuid] = {"node": shown, "variables": _variables(operation)}
+                found[uuid] = {"node": shown, "variables": self._world.sealer.unseal(_variables(operation))}
         return found
 
     def _contexts(self, run: LiveRun, index: int) -> dict[str, Any]:
@@ -70,8 +70,9 @@ class Subjects:
                 step = Step.model_validate(operation.steps[index]) if operation else run.step(index)
                 if step is None:
                     continue
+                opened = step.model_copy(update={"args": self._world.sealer.unseal(step.args)})
                 subject = self._subject(nodes.get(uuid, session=session), run, operation, session)
-                found[uuid] = context.compose(subject, step, index, settings=self._world.settings)
+                found[uuid] = context.compose(subject, opened, index, settings=self._world.settings)
         return found
 
     def _members(self, run: LiveRun, session: Session) -> list[tuple[str, Operation | None]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rackwright.domain.errors import (
+    ChassisNotFound,
     Conflict,
     Duplicate,
     Invalid,
@@ -23,9 +24,12 @@ from rackwright.domain.errors import (
 )
 from rackwright.domain.states import ProvisionState
 from rackwright.domain.verbs import Interface
+from rackwright.engine import allocation
 from rackwright.services import conductors
 from rackwright.services.context import Context, check_unlocked
+from rackwright.store import allocation as allocations
 from rackwright.store import node as nodes
+from rackwright.store.chassis import CHASSIS
 from rackwright.store.node import Node
 
 INTERFACE_FIELDS = tuple(f"{kind}_interface" for kind in Interface)
@@ -33,6 +37,7 @@ RESERVED_NAMES = ("maintenance", "management", "states", "vendor_passthru", "det
 
 _P = ProvisionState
 _FREE = (_P.ENROLL, _P.INSPECTING, _P.INSPECT_WAIT, _P.MANAGEABLE, _P.AVAILABLE)
+_NAME = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _ANY_NAME_SINCE = 10
 _INSPECTING_FROZEN_SINCE = 39
@@ -86,6 +91,8 @@ def _name(change: Change) -> None:
     name = change.values.get("name")
     if name is None:
         return
+    if not _NAME.fullmatch(name):
+        raise Invalid(f"{name} is not a name; names consist of letters, digits and . _ ~ - (255 at most).")
     if name in RESERVED_NAMES or _is_uuid(name):
         raise Invalid(f"{name} cannot be the name of a node: it is a UUID or a word of the API's paths.")
     if change.context.minor < _ANY_NAME_SINCE and not _HOST_NAME.fullmatch(name):
@@ -153,6 +160,20 @@ def _instance(change: Change) -> None:
         change.values["instance_name"] = shown
 
 
+def _allocation(change: Change) -> None:
+    """Remove an allocation with the instance_uuid that it has set; keep the owner that it has asked for."""
+    node = change.node
+    found = allocations.of_node(node.uuid, session=change.context.session) if node.allocation_uuid else None
+    if found is None:
+        return
+    if found.owner is not None and change.after("owner") != node.owner:
+        raise Conflict(f"The owner of node {node.uuid} cannot change: allocation {found.uuid} of a project has it.")
+    if change.turns("instance_uuid", None):
+        if not node.maintenance and _P(node.provision_state) not in _FREE:
+            raise change.wrong_state("Removing the instance_uuid, and with it the allocation,")
+        allocation.take_back(node, session=change.context.session)
+
+
 def _protected(change: Change) -> None:
     if change.turns("protected", True) and _P(change.node.provision_state) not in (_P.ACTIVE, _P.RESCUE):
         raise change.wrong_state("Protecting the node")
@@ -192,8 +213,13 @@ def _parent(change: Change) -> None:
 
 
 def _chassis(change: Change) -> None:
-    if change.values.get("chassis_uuid") is not None:
-        raise Invalid(f"Chassis {change.values['chassis_uuid']} could not be found.")
+    uuid = change.values.get("chassis_uuid")
+    if uuid is None:
+        return
+    try:
+        CHASSIS.get(uuid, session=change.context.session, lock=True)
+    except ChassisNotFound as error:
+        raise Invalid(error.message) from error
 
 
 RULES: tuple[Rule, ...] = (
@@ -203,6 +229,7 @@ RULES: tuple[Rule, ...] = (
     _interfaces,
     _resource_class,
     _instance,
+    _allocation,
     _unique,
     _protected,
     _retired,

@@ -10,7 +10,7 @@ from typing import Any
 
 from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected, WrongState
 from rackwright.domain.states import DeleteAllowed, ProvisionState
-from rackwright.engine import plan
+from rackwright.engine import allocation, plan
 from rackwright.services import conductors, node_rules
 from rackwright.services.context import Context, check_unlocked, no_duplicate
 from rackwright.services.node_rules import Change
@@ -133,6 +133,7 @@ def delete(ident: str, *, context: Context) -> None:
         raise WrongState(attempted="Deleting", node=node.uuid, state=node.provision_state)
     check_unlocked(node)
     plan.cancel_operations(session=context.session, node=node)
+    allocation.take_back(node, session=context.session)
     context.session.delete(node)
     context.session.commit()
 

@@ -21,13 +21,12 @@ from rackwright.domain.errors import (
     NodeInMaintenance,
     NodeProtected,
     NotAcceptableVersion,
-    RunbookNotFound,
 )
 from rackwright.domain.states import Event, ProvisionState, Transition
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import VERBS, Interface, Phase, event_for, phase_of, transition_for
 from rackwright.engine import plan, transitions
-from rackwright.services import config_drive, nodes, validate
+from rackwright.services import config_drive, deploy_templates, nodes, runbooks, validate
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store.columns import now
 from rackwright.store.node import Node
@@ -70,7 +69,8 @@ def change(ident: str, target: str, arguments: Mapping[str, Any], *, context: Co
     wish = Wish(target, {name: value for name, value in arguments.items() if value is not None})
     transition = _legal(node, wish, context)
     _check_arguments(wish, context.minor)
-    steps = _requests(wish.steps)
+    wish = _with_runbook(wish, node, context)
+    steps = _requests(wish.steps, context)
     _check_node(node, wish, transition, context)
     _start(node, wish, transition, steps, context=context)
     context.session.commit()
@@ -98,17 +98,28 @@ def _check_arguments(wish: Wish, minor: int) -> None:
             raise NotAcceptableVersion(what=f"{name} with target {wish.target}", since=since, minor=minor)
         if name == "configdrive":
             config_drive.check(value, minor)
-    if "runbook" in wish.given:
-        raise RunbookNotFound(ident=wish.given["runbook"])
-    if wish.target in _NEEDS_STEPS and not wish.steps:
+    if wish.steps and "runbook" in wish.given:
+        raise Invalid(f"{_STEPS[wish.target]} and runbook exclude each other; give one of them.")
+    if wish.target in _NEEDS_STEPS and not wish.steps and "runbook" not in wish.given:
         raise MissingParameter(name=_STEPS[wish.target])
     if wish.target == "rescue" and not str(wish.given.get("rescue_password", "")).strip():
         raise MissingParameter(name="rescue_password")
 
 
-def _requests(steps: Sequence[Any]) -> list[StepRequest]:
+def _with_runbook(wish: Wish, node: Node, context: Context) -> Wish:
+    """Return the wish with what its runbook says, where it names one."""
+    if "runbook" not in wish.given:
+        return wish
+    found = runbooks.usable(wish.given["runbook"], node, context=context)
+    said = {_STEPS[wish.target]: runbooks.steps_of(found), "disable_ramdisk": found.disable_ramdisk}
+    return Wish(wish.target, {**wish.given, **said})
+
+
+def _requests(steps: Sequence[Any], context: Context) -> list[StepRequest]:
+    """Return steps as the engine takes them; secrets in their arguments are sealed."""
+    sealed = context.sealer.seal({"steps": list(steps)})["steps"]
     try:
-        return [StepRequest.model_validate(step) for step in steps]
+        return [StepRequest.model_validate(step) for step in sealed]
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -143,6 +154,12 @@ def _check_traits(node: Node) -> None:
         raise Invalid(f"Node {node.uuid} lacks the traits {', '.join(missing)} that instance_info demands.")
 
 
+def _templates(node: Node, context: Context) -> list[list[StepRequest]]:
+    """Return the steps of the deploy templates that the traits of the instance name."""
+    traits = [str(trait) for trait in node.instance_info.get("traits") or ()]
+    return [_requests(steps, context) for steps in deploy_templates.steps_for(traits, context=context)]
+
+
 def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepRequest], *, context: Context) -> None:
     session, settings = context.session, context.settings
     phase = phase_of(transition.target)
@@ -166,6 +183,7 @@ def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepR
             phase=phase,
             verb=wish.target,
             user_steps=steps,
+            templates=_templates(node, context) if phase is Phase.DEPLOY else (),
             configdrive=wish.given.get("configdrive"),
             rescue_password=wish.given.get("rescue_password"),
             disable_ramdisk=wish.given.get("disable_ramdisk", False),

@@ -54,7 +54,7 @@ NETWORK_DATA = Kind(
 _open = partial(Field, create=True, patch=True)
 _born = partial(Field, create=True)
 _free = partial(Field, kind=OBJECT, create=True, patch=True, default={}, sort=False)
-_step = partial(Field, kind=OBJECT, sort=False)
+_step = partial(Field, kind=OBJECT, sort=False, secret=True)
 _flag = partial(Field, kind=BOOLEAN, default=False)
 _interface = partial(Field, kind=WORD.or_null(), create=True, patch=True, about="null chooses the driver's default.")
 _moment = partial(Field, kind=TIME.or_null())
