@@ -13,8 +13,12 @@ from sqlmodel import Field, Session, SQLModel, col
 
 from rackwright.domain.errors import PortNotFound
 from rackwright.store.columns import created, identity, json_object, key, owner_node, text, updated
+from rackwright.store.node import FILTERS as NODE_FILTERS
 from rackwright.store.node import Node
 from rackwright.store.source import Filters, Source, equal
+
+VIF = "tenant_vif_port_id"
+"""The key of ``internal_info`` under which a port or port group keeps the VIF that is attached to it."""
 
 
 class Port(SQLModel, table=True):
@@ -46,6 +50,7 @@ def _described(part: str) -> ColumnElement[bool]:
 
 FILTERS: Filters = {
     **equal(Port, "node_id", "address", "portgroup_uuid"),
+    "project": NODE_FILTERS["project"],
     "addresses": lambda addresses: col(Port.address).in_(addresses),
     "shard": lambda names: col(Node.shard).in_(names),
     "conductor_groups": lambda names: col(Node.conductor_group).in_(names),

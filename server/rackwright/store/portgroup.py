@@ -11,6 +11,7 @@ from sqlmodel import Field, SQLModel, col
 
 from rackwright.domain.errors import PortgroupNotFound
 from rackwright.store.columns import created, identity, json_object, key, owner_node, updated
+from rackwright.store.node import FILTERS as NODE_FILTERS
 from rackwright.store.node import Node
 from rackwright.store.source import Source, equal
 
@@ -40,6 +41,7 @@ PORTGROUPS = Source(
     PortgroupNotFound,
     {
         **equal(Portgroup, "node_id", "address"),
+        "project": NODE_FILTERS["project"],
         "shard": lambda names: col(Node.shard).in_(names),
         "conductor_groups": lambda names: col(Node.conductor_group).in_(names),
     },

@@ -12,6 +12,7 @@ from sqlmodel import Field, SQLModel
 
 from rackwright.domain.errors import VolumeConnectorNotFound, VolumeTargetNotFound
 from rackwright.store.columns import created, identity, json_object, key, owner_node, updated
+from rackwright.store.node import FILTERS as NODE_FILTERS
 from rackwright.store.node import Node
 from rackwright.store.source import Source, equal
 
@@ -53,7 +54,7 @@ class VolumeTarget(SQLModel, table=True):
 VOLUME_CONNECTORS = Source(
     VolumeConnector,
     VolumeConnectorNotFound,
-    equal(VolumeConnector, "node_id"),
+    {**equal(VolumeConnector, "node_id", "type", "connector_id"), "project": NODE_FILTERS["project"]},
     joined=Node,
     borrowed={"node_uuid": Node.uuid},
     named=False,
@@ -61,7 +62,7 @@ VOLUME_CONNECTORS = Source(
 VOLUME_TARGETS = Source(
     VolumeTarget,
     VolumeTargetNotFound,
-    equal(VolumeTarget, "node_id"),
+    {**equal(VolumeTarget, "node_id", "boot_index"), "project": NODE_FILTERS["project"]},
     joined=Node,
     borrowed={"node_uuid": Node.uuid},
     named=False,

@@ -68,13 +68,13 @@ def _implementation(kind: Interface, name: str, properties: dict[str, Property] 
 def offer() -> Catalog:
     """Return a catalog with fake-hardware and redfish."""
     fake = {kind: ("fake", _NONE[kind]) if kind in _NONE else ("fake",) for kind in Interface}
-    fake |= {Interface.NETWORK: ("noop",), Interface.STORAGE: ("noop", "fake")}
+    fake |= {Interface.NETWORK: ("noop", "flat"), Interface.STORAGE: ("noop", "fake")}
     redfish = {kind: (name,) for kind, name in _NONE.items()} | {
         Interface.BOOT: ("redfish-virtual-media",),
         Interface.DEPLOY: ("direct",),
         Interface.INSPECT: ("agent",),
         Interface.MANAGEMENT: ("redfish", "noop"),
-        Interface.NETWORK: ("noop",),
+        Interface.NETWORK: ("noop", "flat"),
         Interface.POWER: ("redfish",),
         Interface.STORAGE: ("noop",),
     }

@@ -47,9 +47,10 @@ _RESET: Args = {"reset_interfaces": Arg(BOOLEAN, 45)}
 _WHICH: Args = {"node": Arg(IDENT), "node_uuid": Arg(UUID_TEXT)}
 
 
-def _listed(call: Call, *, detail: bool | None = None) -> Response:
-    wanted = listing(call, NODE, FILTERS, detail=detail)
-    filters = dict(wanted.filters)
+def listed(call: Call, args: Args = FILTERS, *, detail: bool | None = None, chassis: str | None = None) -> Response:
+    """Return one page of nodes as an answer; with ``chassis``, its UUID, of those in it."""
+    wanted = listing(call, NODE, args, detail=detail)
+    filters = dict(wanted.filters) if chassis is None else {**wanted.filters, "chassis_uuid": chassis}
     if "parent_node" in filters:
         filters["parent_node"] = nodes.get(filters["parent_node"], context=call.context).uuid
     elif not filters.get("include_children"):
@@ -65,13 +66,13 @@ def _shown(call: Call, node: Node, args: Args = FIELDS) -> Response:
 @router.get("", summary="List nodes", openapi_extra=takes(FILTERS, PAGING, CHOICE))
 def index(call: CallDep) -> Response:
     """Return one page of nodes."""
-    return _listed(call)
+    return listed(call)
 
 
 @router.get("/detail", summary="List nodes with all fields", openapi_extra=takes(FILTERS, PAGING))
 def detail(call: CallDep) -> Response:
     """Return one page of nodes with all fields."""
-    return _listed(call, detail=True)
+    return listed(call, detail=True)
 
 
 @router.post("", summary="Create a node", openapi_extra=creates(NODE))

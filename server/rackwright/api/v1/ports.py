@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
+from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, patches, takes
 from rackwright.api.errors import BadIdent
@@ -14,6 +14,7 @@ from rackwright.api.kinds import IDENT, MAC, TEXT, UUID_TEXT, WORDS, is_uuid
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.port import PORT
+from rackwright.api.versions import since
 from rackwright.domain.errors import Forbidden, Invalid
 from rackwright.services import ports
 
@@ -28,23 +29,22 @@ FILTERS: Args = {
     "description_contains": Arg(TEXT, 97),
     "conductor_groups": Arg(WORDS),
 }
-_OF_NODE: Args = {name: arg for name, arg in FILTERS.items() if name not in ("node", "node_uuid", "portgroup", "shard")}
 _SCOPES = ("node", "node_uuid", "portgroup", "shard")
+_BELOW: Args = {name: arg for name, arg in FILTERS.items() if name not in (*_SCOPES, "conductor_groups")}
 _NOT_WITH_GROUPS = {"node", "node_uuid", "portgroup", "address"}
 
 
-def _listed(call: Call, args: Args, *, detail: bool | None = None, node: str | None = None) -> Response:
+def _listed(call: Call, args: Args, *, detail: bool | None = None, **within: str) -> Response:
+    """Return one page of ports; ``within`` is the node or portgroup below whose path they are listed."""
     wanted = listing(call, PORT, args, detail=detail)
     filters = dict(wanted.filters)
     if sum(name in filters for name in _SCOPES) > 1:
         raise Forbidden("node, portgroup and shard exclude each other as filters of ports; give one of them.")
     if "conductor_groups" in filters and filters.keys() & _NOT_WITH_GROUPS:
         raise Invalid("conductor_groups cannot be combined with node, portgroup or address.")
-    if "portgroup" in filters:
-        filters["portgroup_uuid"] = filters.pop("portgroup")
-    node = node or filters.pop("node_uuid", None)
-    if node is not None:
-        filters["node"] = node
+    if "node_uuid" in filters:
+        filters["node"] = filters.pop("node_uuid")
+    filters |= within
     rows = ports.listed(("uuid", *wanted.columns), context=call.context, filters=filters, page=wanted.page)
     return wanted.answer(rows)
 
@@ -61,16 +61,42 @@ def detail(call: CallDep) -> Response:
     return _listed(call, FILTERS, detail=True)
 
 
-@router.get("/v1/nodes/{ident}/ports", summary="List the ports of a node", openapi_extra=takes(_OF_NODE, CHOICE))
+@router.get("/v1/nodes/{ident}/ports", summary="List the ports of a node", openapi_extra=takes(_BELOW, PAGING, CHOICE))
 def of_node(call: CallDep, ident: str) -> Response:
     """Return one page of a node's ports."""
-    return _listed(call, _OF_NODE, node=checked_ident(ident))
+    return _listed(call, _BELOW, node=checked_ident(ident))
 
 
-@router.get("/v1/nodes/{ident}/ports/detail", summary="List the ports of a node with all fields")
+@router.get(
+    "/v1/nodes/{ident}/ports/detail",
+    summary="List the ports of a node with all fields",
+    openapi_extra=takes(_BELOW, PAGING),
+)
 def of_node_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a node's ports with all fields."""
-    return _listed(call, _OF_NODE, detail=True, node=checked_ident(ident))
+    return _listed(call, _BELOW, detail=True, node=checked_ident(ident))
+
+
+@router.get(
+    "/v1/portgroups/{ident}/ports",
+    summary="List the ports of a port group",
+    dependencies=[since(24)],
+    openapi_extra=takes(_BELOW, PAGING, CHOICE),
+)
+def of_group(call: CallDep, ident: str) -> Response:
+    """Return one page of a port group's ports."""
+    return _listed(call, _BELOW, portgroup=checked_ident(ident))
+
+
+@router.get(
+    "/v1/portgroups/{ident}/ports/detail",
+    summary="List the ports of a port group with all fields",
+    dependencies=[since(24)],
+    openapi_extra=takes(_BELOW, PAGING),
+)
+def of_group_in_detail(call: CallDep, ident: str) -> Response:
+    """Return one page of a port group's ports with all fields."""
+    return _listed(call, _BELOW, detail=True, portgroup=checked_ident(ident))
 
 
 @router.post("/v1/ports", summary="Create a port", status_code=201, openapi_extra=creates(PORT))
@@ -78,13 +104,10 @@ def create(call: CallDep) -> Response:
     """Create a port."""
     call.query({})
     values = PORT.read(call.json(), call.minor)
-    if ("node_uuid" in values) == ("node_ident" in values):
+    if (values.get("node_uuid") is None) == (values.get("node_ident") is None):
         raise Invalid("A port needs its node: give either node_uuid or (from 1.94) node_ident.")
     port = ports.create(values, context=call.context)
-    answer = show(call, PORT, ports.row(port, context=call.context), {})
-    answer.status_code = 201
-    answer.headers["Location"] = f"{call.url}/v1/ports/{port.uuid}"
-    return answer
+    return created(call, PORT, ports.row(port, context=call.context))
 
 
 def _checked(ident: str) -> str:

@@ -34,7 +34,8 @@ def attach(call: CallDep, ident: str) -> Response:
     given = call.arguments({**_VIF, **dict.fromkeys(own, Arg(ANYTHING))})
     if given.keys() >= {"port_uuid", "portgroup_uuid"}:
         raise Invalid("port_uuid and portgroup_uuid exclude each other; give one of them.")
-    vifs.attach(checked_ident(ident), context=call.context)
+    wanted = {name: given[name] for name in ("port_uuid", "portgroup_uuid") if name in given}
+    vifs.attach(checked_ident(ident), given["id"], context=call.context, **wanted)
     return reply(status=204)
 
 
@@ -42,6 +43,5 @@ def attach(call: CallDep, ident: str) -> Response:
 def detach(call: CallDep, ident: str, vif: str) -> Response:
     """Detach a virtual interface."""
     call.query({})
-    checked_ident(vif)
-    vifs.detach(checked_ident(ident), context=call.context)
+    vifs.detach(checked_ident(ident), checked_ident(vif), context=call.context)
     return reply(status=204)
