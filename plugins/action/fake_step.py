@@ -11,6 +11,7 @@ from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Done
 class ActionModule(WaveAction):
     """Take a step of fake hardware."""
 
+    groups = ("fake",)
     arguments = ARGUMENTS
 
     def options(self, context: dict[str, Any]) -> dict[str, Any]:
@@ -19,6 +20,7 @@ class ActionModule(WaveAction):
             return {}
         step, node = context["step"], context["node"]
         given = {"name": step["name"], "interface": step["interface"], "args": step.get("args") or {}}
+        given |= super().options(context)
         return given | {"driver_info": node.get("driver_info") or {}, "power_state": node.get("power_state")}
 
     def operate(self, node: Node) -> Outcome:

@@ -42,6 +42,12 @@ options:
         that a step takes. C(fake_fail) names a step that fails.
     type: dict
     default: {}
+  delay:
+    description:
+      - Seconds that the step takes where O(driver_info) says nothing; two numbers with a comma mean a random time
+        between them.
+    type: str
+    default: "0"
   power_state:
     description:
       - The power state that is recorded for the node.

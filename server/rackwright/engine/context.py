@@ -57,6 +57,7 @@ def compose(subject: Subject, step: Step, index: int, *, settings: Settings) -> 
         "commands": commands(subject),
         "boot": boot(subject, settings),
         "deploy": deploy(subject.node, settings),
+        "fake": {"delay": settings.fake_delays.get(step.interface, "0")},
         "logs": str(settings.state_dir / "logs" / "deploy"),
     }
 

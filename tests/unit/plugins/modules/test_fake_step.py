@@ -47,3 +47,4 @@ def test_bios_settings_are_stored_as_given(module: Any) -> None:
 def test_a_delay_that_is_none_is_an_error(delay: str, module: Any) -> None:
     answer = module("fake_step", name="deploy", interface="deploy", driver_info={"fake_deploy_delay": delay})
     assert "Correct fake_delay in driver_info" in answer["msg"]
+    assert "is no number of seconds" in module("fake_step", name="deploy", interface="deploy", delay=delay)["msg"]
