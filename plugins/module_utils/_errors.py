@@ -19,6 +19,10 @@ class OperationError(Exception):
         super().__init__(f"Failed to {attempted}: {_sentence(cause)} {_sentence(action)}")
 
 
+class NotOfferedError(OperationError):
+    """The machine or its BMC does not offer what was asked for: the request is wrong, and repeating it is of no use."""
+
+
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -46,7 +46,8 @@ def act(params: Data) -> Data:
     """Take the step ``name`` of ``interface`` and return the facts it finds out; raise OperationError when told to.
 
     ``driver_info`` may hold ``fake_<interface>_delay`` or ``fake_delay`` (seconds; two numbers with a comma: a random
-    time between them, weighted on the first), without which ``delay`` holds, and ``fake_fail``, the name of the step that fails.
+    time between them, weighted on the first), and ``fake_fail``, the name of the step that fails;
+    where it holds no time, ``delay`` is the one.
     """
     name, interface, info = params["name"], params["interface"], params["driver_info"]
     time.sleep(_delay(info.get(f"fake_{interface}_delay", info.get("fake_delay", params["delay"]))))

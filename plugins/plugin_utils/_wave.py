@@ -23,7 +23,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 from ansible_collections.rackwright.metal.plugins.plugin_utils._crew import serve
 from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
 from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent
@@ -64,6 +64,7 @@ class Waiting:
 class _Failed:
     cause: str
     action: str
+    refused: bool = False
 
 
 Outcome = Done | Settled | Waiting
@@ -186,7 +187,8 @@ class WaveAction(ActionBase):
         try:
             return self.operate(self._node(uuid, context))
         except OperationError as error:
-            return _Failed(_masked(f"could not {error.attempted}: {error.cause}", context), error.action)
+            cause = _masked(f"could not {error.attempted}: {error.cause}", context)
+            return _Failed(cause, error.action, refused=isinstance(error, NotOfferedError))
         except Exception as error:  # whatever goes wrong with one node must not touch the others
             Display().display(_masked(traceback.format_exc(), context))
             cause = f"{self._task.action} met an unexpected error, {type(error).__name__}: {error}"
@@ -230,8 +232,8 @@ class _Reporter:
                 self._line(uuid, "settled")
             case Waiting(reason, seconds):
                 self._leave(uuid, "waiting", **{"for": reason, "seconds": seconds})
-            case _Failed(cause, action):
-                self._leave(uuid, "failed", cause=cause, action=action)
+            case _Failed(cause, action, refused):
+                self._leave(uuid, "failed", cause=cause, action=action, refused=refused)
             case None:
                 self._leave(uuid, "behind")
 
