@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,8 +31,10 @@ from rackwright.engine.inspection import (
     stages,
     with_capabilities,
 )
+from rackwright.engine.inspection_actions import HttpCall
 from rackwright.engine.inventory import Note, bmc_addresses, check, hardware_addresses
 from rackwright.engine.operations import wake
+from rackwright.services import rule_runs
 from rackwright.services.agents import TOKENS_SINCE, Found, candidates, config, hand_out_token
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import inventory as inventories
@@ -56,26 +60,61 @@ def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Con
     Raises ReportInvalid for the wrong form, NodeNotFound when no single node waits for such a report, NodeLocked while
     a run has the node. A report that a hook refuses is accepted here: the step that waits for it fails with its text.
     """
-    session, options = context.session, InspectionOptions.of(context.settings)
+    answers: dict[HttpCall, str | None] = {}
     inventory, plugin_data, notes = check(body)
-    node = _find(inventory, node_uuid, session)
     plugin_data.pop("logs", None)  # a whole archive, of use for nobody who reads the inventory
-    node_id, known = _id(node), ports.of_node(_id(node), session=session)
-    facts: dict[str, Any] = {RECEIVED: True}
+    while True:
+        node = _find(inventory, node_uuid, context.session)
+        report = _Report(inventory, deepcopy(plugin_data), list(notes))
+        missing = _take_in(report, node, answers, context)
+        if not missing:
+            break
+        context.session.rollback()  # nobody else has to wait with writing until a far server answers
+        answers |= {each: rule_runs.call(each) for each in missing}
+    token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
+    context.session.commit()
+    return Found(node, config(node, token, context.settings))
+
+
+@dataclass(slots=True)
+class _Report:
+    """A report of the right form: what the machine is, what else was found, and what was repaired."""
+
+    inventory: dict[str, Any]
+    plugin_data: dict[str, Any]
+    notes: list[Note]
+
+
+def _take_in(report: _Report, node: Node, answers: rule_runs.Answers, context: Context) -> list[HttpCall]:
+    """Evaluate and store a report and wake who waits for it; return the HTTP calls that rules want made before."""
+    session, facts = context.session, dict[str, Any]({RECEIVED: True})
     try:
-        changes = evaluate(stages(options), _subject(inventory, plugin_data, node, known, options))
-        notes += [*changes.notes, *_apply(changes, node, known, session)]
-        plugin_data |= changes.plugin_data
+        with session.begin_nested():
+            missing = _evaluate(report, node, answers, context)
+        if missing:
+            return missing
     except InspectionFailed as failed:
         facts[REFUSED] = {"cause": failed.facts["cause"], "action": failed.facts["action"]}
-    _tell(node, notes)
-    if notes:
-        plugin_data["notes"] = [{"field": note.field, "note": note.text} for note in notes]
-    inventories.save(node_id, inventory, plugin_data, session=session)
+    _tell(node, report.notes)
+    plugin_data = report.plugin_data
+    if report.notes:
+        plugin_data["notes"] = [{"field": note.field, "note": note.text} for note in report.notes]
+    inventories.save(_id(node), report.inventory, plugin_data, session=session)
     wake(session, node, WaitFor.INSPECTION, facts=facts)
-    token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
-    session.commit()
-    return Found(node, config(node, token, context.settings))
+    return []
+
+
+def _evaluate(report: _Report, node: Node, answers: rule_runs.Answers, context: Context) -> list[HttpCall]:
+    """Let hooks and rules change the node, its ports and the report, all or nothing; raise InspectionFailed."""
+    session, options = context.session, InspectionOptions.of(context.settings)
+    known = ports.of_node(_id(node), session=session)
+    changes = evaluate(stages(options), _subject(report.inventory, report.plugin_data, node, known, options))
+    notes = [*changes.notes, *_apply(changes, node, known, session)]
+    plugin_data = deepcopy({**report.plugin_data, **changes.plugin_data})
+    missing = rule_runs.run_all(node, report.inventory, plugin_data, answers=answers, context=context)
+    report.plugin_data = plugin_data
+    report.notes += notes
+    return missing
 
 
 def _find(inventory: dict[str, Any], node_uuid: str | None, session: Session) -> Node:

@@ -25,7 +25,7 @@ from rackwright.domain.errors import (
 from rackwright.domain.states import ProvisionState
 from rackwright.domain.verbs import Interface
 from rackwright.engine import allocation
-from rackwright.services import conductors
+from rackwright.services import access, conductors
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import allocation as allocations
 from rackwright.store import node as nodes
@@ -205,6 +205,7 @@ def _parent(change: Change) -> None:
         return
     try:
         parent = nodes.get(ident, session=change.context.session)
+        access.see(parent, context=change.context, hidden=NodeNotFound(ident=ident))
     except NodeNotFound as error:
         raise Invalid(f"The parent node {ident} could not be found.") from error
     if parent.uuid == change.node.uuid or parent.owner != change.after("owner"):
