@@ -58,7 +58,7 @@ def listed(columns: Sequence[str], *, context: Context, filters: Mapping[str, An
     access.check_project_filter("allocation", stored.get("owner"), context=context)
     own = access.visible_to("allocation", context=context)
     if own is not None:
-        stored["owner"] = own
+        stored["visible_to"] = own
     if "node" in stored:
         stored["node_uuid"] = _node(stored.pop("node"), context).uuid
     return ALLOCATIONS.listed(columns, session=context.session, filters=stored, page=page)

@@ -67,7 +67,7 @@ def stored(kind: str, filters: Mapping[str, Any], *, context: Context) -> dict[s
     """
     found = dict(filters)
     if (project := access.visible_to(kind, context=context)) is not None:
-        found["project"] = project
+        found["visible_to"] = project
     if "node" in found:
         found["node_id"] = nodes.get(found.pop("node"), context=context).id
     return found

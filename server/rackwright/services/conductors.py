@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from rackwright.domain.errors import InvalidDriver
+from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
@@ -19,6 +20,7 @@ from rackwright.store.paging import Page
 
 def listed(columns: Sequence[str], *, context: Context, page: Page) -> list[dict[str, Any]]:
     """Return one page of conductors; ``alive`` may be one of the columns. Raise ConductorNotFound for the marker."""
+    access.demand("baremetal:conductor:get", context=context)
     stored = dict.fromkeys((*(name for name in columns if name != "alive"), "online", "updated_at"))
     rows = conductors.listed(tuple(stored), session=context.session, page=page)
     return [_with_alive(row, context) for row in rows]
@@ -26,6 +28,7 @@ def listed(columns: Sequence[str], *, context: Context, page: Page) -> list[dict
 
 def get(hostname: str, *, context: Context) -> dict[str, Any]:
     """Return one conductor; raise ConductorNotFound."""
+    access.demand("baremetal:conductor:get", context=context)
     return _with_alive(conductors.get(hostname, session=context.session).model_dump(), context)
 
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from rackwright.services import nodes
+from rackwright.services import access, nodes
 from rackwright.services.context import Context, check_unlocked
 
 
 def change(ident: str, wanted: bool, reason: str | None = None, *, context: Context) -> None:
-    """Set or clear the flag; clearing also clears reason and fault. Raise NodeNotFound or NodeLocked."""
+    """Set or clear the flag; clearing also clears reason and fault. Raise NodeNotFound, Forbidden or NodeLocked."""
     node = nodes.get(ident, context=context, lock=True)
+    access.demand(f"baremetal:node:{'set' if wanted else 'clear'}_maintenance", node, context=context)
     check_unlocked(node)
     node.maintenance, node.maintenance_reason = wanted, reason
     if not wanted:

@@ -11,7 +11,7 @@ from typing import Any
 from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected, WrongState
 from rackwright.domain.states import DeleteAllowed, ProvisionState
 from rackwright.engine import allocation, plan
-from rackwright.services import conductors, node_rules
+from rackwright.services import access, conductors, node_access, node_rules
 from rackwright.services.context import Context, check_unlocked, no_duplicate
 from rackwright.services.node_rules import Change
 from rackwright.store import node as nodes
@@ -26,25 +26,37 @@ _FOR_HOST = ("uuid", "driver", "conductor_group")
 
 
 def get(ident: str, *, context: Context, lock: bool = False) -> Node:
-    """Return the node with this UUID or (from 1.5) name; raise NodeNotFound."""
+    """Return the node with this UUID or (from 1.5) name; raise NodeNotFound, also when the caller must not see it."""
     found = nodes.get(ident, session=context.session, lock=lock)
     if context.minor < _NAMES_SINCE and found.name == ident:
         raise NodeNotFound(ident=ident)
+    access.see(found, context=context, hidden=NodeNotFound(ident=ident))
     return found
 
 
 def row(node: Node, *, context: Context) -> Row:
-    """Return all columns of a node, and its conductor."""
+    """Return all columns of a node, as far as the caller may read them, and its conductor."""
     found = node.model_dump()
     _add_hosts([found], context)
+    node_access.redact([found], context=context)
+    return found
+
+
+def states(ident: str, *, context: Context) -> Row:
+    """Return all columns of a node, as far as the caller may read its states; raise NodeNotFound or Forbidden."""
+    node = get(ident, context=context)
+    access.demand("baremetal:node:get_states", node, context=context)
+    found = node.model_dump()
+    node_access.redact([found], context=context)
     return found
 
 
 def listed(columns: Sequence[str], *, context: Context, filters: Mapping[str, Any], page: Page) -> list[Row]:
     """Return one page of nodes with the named columns; ``conductor`` may be one of them and one of the filters.
 
-    Raise NodeNotFound for an unknown marker.
+    Raise NodeNotFound for an unknown marker, Forbidden for a filter that names another project than the caller's.
     """
+    node_access.check_filters(filters, context=context)
     host = filters.get("conductor")
     stored = {name: value for name, value in filters.items() if name != "conductor"}
     if host is None:
@@ -63,19 +75,25 @@ def _page(columns: Sequence[str], context: Context, filters: Mapping[str, Any], 
     wanted = [name for name in columns if name != "conductor"]
     if "conductor" in columns:
         wanted += _FOR_HOST
+    wanted += node_access.needed(columns, context=context)
+    filters = _seen(filters, context)
     rows = nodes.listed(tuple(dict.fromkeys(wanted)), session=context.session, filters=filters, page=page)
     if "conductor" in columns:
         _add_hosts(rows, context)
+    node_access.redact(rows, context=context)
     return rows
+
+
+def _seen(filters: Mapping[str, Any], context: Context) -> Mapping[str, Any]:
+    """Return filters that let only nodes pass which the caller may list."""
+    project = access.visible_to("node", context=context)
+    return filters if project is None else {**filters, "visible_to": project}
 
 
 def children(uuid: str, *, context: Context) -> list[str]:
     """Return the UUIDs of the nodes whose parent is this node."""
-    page = Page()
-    return [
-        each["uuid"]
-        for each in nodes.listed(["uuid"], session=context.session, filters={"parent_node": uuid}, page=page)
-    ]
+    filters = _seen({"parent_node": uuid}, context)
+    return [each["uuid"] for each in nodes.listed(["uuid"], session=context.session, filters=filters, page=Page())]
 
 
 def _add_hosts(rows: Sequence[Row], context: Context) -> None:
@@ -90,6 +108,7 @@ def create(values: Mapping[str, Any], *, context: Context) -> Node:
     Raise Invalid or a child of it for values that cannot be, Duplicate for a UUID, name or instance that is taken.
     """
     settings = context.settings
+    values = node_access.owned(values, context=context)
     node = Node(driver=values["driver"], provision_state=_first_state(context.minor).value)
     node.resource_class = settings.default_resource_class
     changes = Change(node, {name: value for name, value in values.items() if name != "uuid"}, context, new=True)
@@ -106,6 +125,7 @@ def _first_state(minor: int) -> ProvisionState:
 
 def update(node: Node, values: Mapping[str, Any], *, context: Context, reset_interfaces: bool = False) -> None:
     """Change fields of a node, all or none of them; raise Invalid, Conflict or children of them."""
+    node_access.check_update(node, values, context=context)
     changes = Change(node, dict(values), context, reset_interfaces=reset_interfaces)
     node_rules.check(changes)
     _store(node, changes)
@@ -125,6 +145,7 @@ def _store(node: Node, changes: Change) -> None:
 def delete(ident: str, *, context: Context) -> None:
     """Remove a node and all that belongs to it; raise NodeNotFound, NodeProtected, NodeAssociated or WrongState."""
     node = get(ident, context=context, lock=True)
+    node_access.check_delete(node, context=context)
     if node.protected:
         raise NodeProtected(attempted="Deleting", node=node.uuid)
     if node.instance_uuid and not node.maintenance:

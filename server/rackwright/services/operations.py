@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rackwright.services import access, nodes
 from rackwright.services.context import Context
-from rackwright.store import node as nodes
 from rackwright.store import operation as operations
 from rackwright.store.operation import Operation
 
@@ -16,7 +16,8 @@ _SHOWN = ("uuid", "phase", "verb", "status", "user", "error", "started_at", "fin
 
 def of_node(ident: str, *, context: Context) -> list[dict[str, Any]]:
     """Return the operations of a node, oldest first; raise NodeNotFound."""
-    node = nodes.get(ident, session=context.session)
+    node = nodes.get(ident, context=context)
+    access.demand("baremetal:node:history:get", node, context=context)
     return [_shown(each) for each in operations.of_node(node.id or 0, session=context.session)]
 
 

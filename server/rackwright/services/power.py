@@ -8,7 +8,7 @@ from rackwright.domain.errors import Conflict, Invalid, NotAcceptableVersion
 from rackwright.domain.states import PowerTarget, ProvisionState
 from rackwright.domain.verbs import Interface
 from rackwright.engine import plan
-from rackwright.services import nodes, validate
+from rackwright.services import access, nodes, validate
 from rackwright.services.context import Context, check_unlocked
 
 _SOFT = (PowerTarget.SOFT_OFF, PowerTarget.SOFT_REBOOTING)
@@ -19,9 +19,10 @@ _SOFT_SINCE = 27
 def change(ident: str, target: str, *, timeout: int | None = None, context: Context) -> None:
     """Start a power action; ``timeout`` (seconds) is the longest wait for an orderly shutdown.
 
-    Raise NodeNotFound, Invalid, NotAcceptableVersion, Conflict or NodeLocked.
+    Raise NodeNotFound, Forbidden, Invalid, NotAcceptableVersion, Conflict or NodeLocked.
     """
     node = nodes.get(ident, context=context, lock=True)
+    access.demand("baremetal:node:set_power_state", node, context=context)
     if target not in tuple(PowerTarget):
         raise Invalid(f"{target} is no power target; possible: {', '.join(PowerTarget)}.")
     wanted = PowerTarget(target)

@@ -26,13 +26,16 @@ from rackwright.domain.states import Event, ProvisionState, Transition
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import VERBS, Interface, Phase, event_for, phase_of, transition_for
 from rackwright.engine import plan, transitions
-from rackwright.services import config_drive, deploy_templates, nodes, runbooks, validate
+from rackwright.services import access, config_drive, deploy_templates, nodes, runbooks, validate
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 
 _STEPS = {"clean": "clean_steps", "service": "service_steps", "active": "deploy_steps", "rebuild": "deploy_steps"}
+_RULE = "baremetal:node:set_provision_state"
 _NEEDS_STEPS = ("clean", "service")
+_IMAGE_PARTS = ("kernel", "ramdisk", "boot_iso")
+_IMAGES = ("image_source", "boot_iso")
 _PROTECTED = (Event.DELETE, Event.REBUILD)
 _NOT_IN_MAINTENANCE = (Event.DEPLOY, Event.REBUILD, Event.CLEAN, Event.SERVICE, Event.RESCUE, Event.UNRESCUE)
 _VALIDATED: Mapping[Event, tuple[Interface, ...]] = {
@@ -63,14 +66,16 @@ class Wish:
 def change(ident: str, target: str, arguments: Mapping[str, Any], *, context: Context) -> None:
     """Do what a client asks of a node's provision state; the work itself goes on after the return.
 
-    Raise NodeNotFound, NotAcceptableVersion, Invalid, NodeProtected, Conflict or Unavailable.
+    Raise NodeNotFound, Forbidden, NotAcceptableVersion, Invalid, NodeProtected, Conflict or Unavailable.
     """
     node = nodes.get(ident, context=context, lock=True)
+    access.demand(_RULE, node, context=context)
     wish = Wish(target, {name: value for name, value in arguments.items() if value is not None})
     transition = _legal(node, wish, context)
     _check_arguments(wish, context.minor)
     wish = _with_runbook(wish, node, context)
     steps = _requests(wish.steps, context)
+    _check_steps(wish, steps, node, context)
     _check_node(node, wish, transition, context)
     _start(node, wish, transition, steps, context=context)
     context.session.commit()
@@ -102,8 +107,15 @@ def _check_arguments(wish: Wish, minor: int) -> None:
         raise Invalid(f"{_STEPS[wish.target]} and runbook exclude each other; give one of them.")
     if wish.target in _NEEDS_STEPS and not wish.steps and "runbook" not in wish.given:
         raise MissingParameter(name=_STEPS[wish.target])
-    if wish.target == "rescue" and not str(wish.given.get("rescue_password", "")).strip():
+    if wish.target == "rescue":
+        _check_password(str(wish.given.get("rescue_password", "")))
+
+
+def _check_password(password: str) -> None:
+    if not password.strip():
         raise MissingParameter(name="rescue_password")
+    if not password.isprintable():
+        raise Invalid("rescue_password must be printable: nobody could type it into a console else.")
 
 
 def _with_runbook(wish: Wish, node: Node, context: Context) -> Wish:
@@ -111,7 +123,8 @@ def _with_runbook(wish: Wish, node: Node, context: Context) -> Wish:
     if "runbook" not in wish.given:
         return wish
     found = runbooks.usable(wish.given["runbook"], node, context=context)
-    said = {_STEPS[wish.target]: runbooks.steps_of(found), "disable_ramdisk": found.disable_ramdisk}
+    disables = found.disable_ramdisk or wish.given.get("disable_ramdisk", False)
+    said = {_STEPS[wish.target]: runbooks.steps_of(found), "disable_ramdisk": disables}
     return Wish(wish.target, {**wish.given, **said})
 
 
@@ -126,6 +139,13 @@ def _requests(steps: Sequence[Any], context: Context) -> list[StepRequest]:
         raise Invalid(f"A step of the request is wrong at {where}: {first['msg']}.") from error
 
 
+def _check_steps(wish: Wish, steps: Sequence[StepRequest], node: Node, context: Context) -> None:
+    """Raise Forbidden for steps that the caller may not run; who may use a runbook may run what it says."""
+    if wish.target in _NEEDS_STEPS and "runbook" not in wish.given:
+        access.demand(f"{_RULE}:{_STEPS[wish.target]}", node, context=context)
+    access.demand_steps((each.key for each in steps), node, context=context)
+
+
 def _check_node(node: Node, wish: Wish, transition: Transition, context: Context) -> None:
     attempted = f"Verb {wish.target}"
     if node.protected and transition.event in _PROTECTED:
@@ -136,6 +156,8 @@ def _check_node(node: Node, wish: Wish, transition: Transition, context: Context
     validate.check(node, *_VALIDATED.get(transition.event, ()), attempted=attempted, context=context)
     if transition.event in (Event.DEPLOY, Event.REBUILD):
         _check_traits(node)
+    if transition.event is Event.REBUILD and not any(node.instance_info.get(key) for key in _IMAGES):
+        raise Invalid(f"Node {node.uuid} has no image to be rebuilt from: set {' or '.join(_IMAGES)} in instance_info.")
 
 
 def _check_maintenance(node: Node, transition: Transition, attempted: str, context: Context) -> None:
@@ -174,6 +196,8 @@ def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepR
     else:
         if phase is Phase.DEPLOY:
             _lend(node, context)
+        if transition.event is Event.REBUILD:
+            _forget_image_parts(node)
         plan.start_phase(
             session=session,
             settings=settings,
@@ -189,6 +213,13 @@ def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepR
             disable_ramdisk=wish.given.get("disable_ramdisk", False),
             user=context.user,
         )
+
+
+def _forget_image_parts(node: Node) -> None:
+    """Drop what an image service knows of an image and may have changed since; the deployment asks for it again."""
+    if "/" not in str(node.instance_info.get("image_source", "/")):
+        kept = {key: value for key, value in node.instance_info.items() if key not in _IMAGE_PARTS}
+        node.instance_info = kept
 
 
 def _lend(node: Node, context: Context) -> None:

@@ -33,9 +33,9 @@ def listed(columns: Sequence[str], *, context: Context, page: Page, own: bool = 
     Raise RunbookNotFound for an unknown marker, or Forbidden.
     """
     project = access.visible_to("runbook", context=context)
-    if own:
-        project = context.project
-    filters = {} if project is None else {"usable_by": project}
+    filters = {} if project is None else {"visible_to": project}
+    if own and context.project is not None:
+        filters["usable_by"] = context.project
     return RUNBOOKS.listed(columns, session=context.session, page=page, filters=filters)
 
 

@@ -14,4 +14,6 @@ from rackwright.store import node as nodes
 def listed(*, context: Context) -> list[dict[str, Any]]:
     """Return each shard with the number of its nodes; those without one are counted under the name ``None``."""
     access.demand("baremetal:shards:get", context=context)
-    return [{"name": str(name), "count": count} for name, count in nodes.shard_counts(session=context.session)]
+    project = access.visible_to("node", context=context)
+    counts = nodes.shard_counts(session=context.session, visible_to=project)
+    return [{"name": str(name), "count": count} for name, count in counts]

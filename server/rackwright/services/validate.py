@@ -10,6 +10,7 @@ from typing import Any
 from rackwright.catalog import Implementation
 from rackwright.domain.errors import Invalid, RackwrightError
 from rackwright.domain.verbs import Interface
+from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store.node import Node
 
@@ -20,6 +21,7 @@ _REMOTE = ("http://", "https://")
 
 def report(node: Node, *, context: Context) -> dict[str, dict[str, Any]]:
     """Return for each interface but vendor ``result``, and where it is false the ``reason``."""
+    access.demand("baremetal:node:validate", node, context=context)
     found = {kind.value: problem(node, kind, context=context) for kind in _REPORTED}
     return {
         kind: {"result": True} if reason is None else {"result": False, "reason": reason}
@@ -70,10 +72,20 @@ def _nothing_more(_node: Node, _implementation: Implementation, _context: Contex
 
 
 def _boot(node: Node, implementation: Implementation, context: Context) -> Iterator[str]:
-    """Tell which part of the ramdisk neither the node nor the settings name."""
+    """Tell which part of the deploy ramdisk is missing."""
+    yield from _ramdisk("deploy", node, implementation, context)
+
+
+def _rescue(node: Node, implementation: Implementation, context: Context) -> Iterator[str]:
+    """Tell which part of the rescue ramdisk is missing."""
+    yield from _ramdisk("rescue", node, implementation, context)
+
+
+def _ramdisk(kind: str, node: Node, implementation: Implementation, context: Context) -> Iterator[str]:
+    """Tell which part of a ramdisk neither the node nor the settings name."""
     info = node.driver_info
-    for key in ("deploy_kernel", "deploy_ramdisk"):
-        wanted = key in implementation.properties and not info.get("deploy_iso")
+    for key in (f"{kind}_kernel", f"{kind}_ramdisk"):
+        wanted = key in implementation.properties and not info.get(f"{kind}_iso")
         if wanted and not info.get(key) and getattr(context.settings, key) is None:
             yield f"{key} is set neither in driver_info nor in the settings"
 
@@ -94,4 +106,4 @@ def _has_checksum(info: Mapping[str, Any]) -> bool:
     return bool(info.get("image_checksum") or (info.get("image_os_hash_algo") and info.get("image_os_hash_value")))
 
 
-_FURTHER: Mapping[Interface, _Look] = {Interface.BOOT: _boot, Interface.DEPLOY: _deploy}
+_FURTHER: Mapping[Interface, _Look] = {Interface.BOOT: _boot, Interface.DEPLOY: _deploy, Interface.RESCUE: _rescue}

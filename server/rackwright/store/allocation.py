@@ -45,7 +45,14 @@ class Allocation(SQLModel, table=True):
     last_error: str | None = text()
 
 
-ALLOCATIONS = Source(Allocation, AllocationNotFound, equal(Allocation, "node_uuid", "resource_class", "state", "owner"))
+ALLOCATIONS = Source(
+    Allocation,
+    AllocationNotFound,
+    {
+        **equal(Allocation, "node_uuid", "resource_class", "state", "owner"),
+        "visible_to": lambda project: col(Allocation.owner) == project,
+    },
+)
 
 
 def of_node(node_uuid: str, *, session: Session) -> Allocation | None:

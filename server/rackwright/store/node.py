@@ -121,6 +121,7 @@ FILTERS: Filters = {
     "sharded": _set("shard"),
     "shard": lambda names: col(Node.shard).in_(names),
     "project": _of_project,
+    "visible_to": _of_project,
     "description_contains": _described,
     "include_children": _with_children,
     "drivers": lambda names: col(Node.driver).in_(names) if names else false(),
@@ -155,7 +156,7 @@ def release(node: Node, *, session: Session) -> None:
     session.add(node)
 
 
-def shard_counts(*, session: Session) -> Sequence[tuple[str | None, int]]:
-    """Return each shard with the number of its nodes; None stands for nodes without one."""
+def shard_counts(*, session: Session, visible_to: str | None = None) -> Sequence[tuple[str | None, int]]:
+    """Return each shard with the number of its nodes, those of one project or all; None: nodes without a shard."""
     counted = select(Node.shard, func.count()).group_by(col(Node.shard)).order_by(col(Node.shard))
-    return session.exec(counted).all()
+    return session.exec(counted if visible_to is None else counted.where(_of_project(visible_to))).all()

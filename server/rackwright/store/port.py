@@ -50,7 +50,7 @@ def _described(part: str) -> ColumnElement[bool]:
 
 FILTERS: Filters = {
     **equal(Port, "node_id", "address", "portgroup_uuid"),
-    "project": NODE_FILTERS["project"],
+    "visible_to": NODE_FILTERS["visible_to"],
     "addresses": lambda addresses: col(Port.address).in_(addresses),
     "shard": lambda names: col(Node.shard).in_(names),
     "conductor_groups": lambda names: col(Node.conductor_group).in_(names),

@@ -41,7 +41,7 @@ PORTGROUPS = Source(
     PortgroupNotFound,
     {
         **equal(Portgroup, "node_id", "address"),
-        "project": NODE_FILTERS["project"],
+        "visible_to": NODE_FILTERS["visible_to"],
         "shard": lambda names: col(Node.shard).in_(names),
         "conductor_groups": lambda names: col(Node.conductor_group).in_(names),
     },

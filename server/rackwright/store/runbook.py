@@ -36,4 +36,4 @@ def _usable_by(project: str) -> ColumnElement[bool]:
     return or_(col(Runbook.owner) == project, col(Runbook.public))
 
 
-RUNBOOKS = Source(Runbook, RunbookNotFound, {"usable_by": _usable_by})
+RUNBOOKS = Source(Runbook, RunbookNotFound, {"usable_by": _usable_by, "visible_to": _usable_by})

@@ -16,6 +16,9 @@ from sqlmodel import select as select_rows
 from rackwright.domain.errors import NotFound
 from rackwright.store.paging import Page
 
+VISIBLE_TO = "visible_to"
+"""The filter that leaves out what a project must not see; it holds for the marker of a page too."""
+
 Condition = Callable[[Any], ColumnElement[bool]]
 Filters = Mapping[str, Condition]
 Table = TypeVar("Table", bound=SQLModel)
@@ -96,7 +99,7 @@ class Source(Generic[Table]):
         if self.joined is not None:
             statement = statement.join(self.joined)
         if page.marker is not None:
-            statement = statement.where(self._after(page, session=session))
+            statement = statement.where(self._after(page, filters or {}, session=session))
         order = [key.is_not(None), key, identity]  # rows without a value come first, in every database
         if page.sort_dir == "desc":
             order = [part.desc() for part in order]
@@ -110,9 +113,10 @@ class Source(Generic[Table]):
     def _conditions(self, filters: Mapping[str, Any]) -> list[ColumnElement[bool]]:
         return [self.filters[name](value) for name, value in filters.items()]
 
-    def _after(self, page: Page, *, session: Session) -> ColumnElement[bool]:
+    def _after(self, page: Page, filters: Mapping[str, Any], *, session: Session) -> ColumnElement[bool]:
         key, identity = self.column(page.sort_key), self.column("id")
-        wanted = select(key, identity).select_from(self.table).where(self.column(self.marker_key) == page.marker)
+        seen = self._conditions({name: value for name, value in filters.items() if name == VISIBLE_TO})
+        wanted = select(key, identity).select_from(self.table).where(self.column(self.marker_key) == page.marker, *seen)
         if self.joined is not None:
             wanted = wanted.join(self.joined)
         found = session.connection().execute(wanted).first()

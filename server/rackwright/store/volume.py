@@ -54,7 +54,7 @@ class VolumeTarget(SQLModel, table=True):
 VOLUME_CONNECTORS = Source(
     VolumeConnector,
     VolumeConnectorNotFound,
-    {**equal(VolumeConnector, "node_id", "type", "connector_id"), "project": NODE_FILTERS["project"]},
+    {**equal(VolumeConnector, "node_id", "type", "connector_id"), "visible_to": NODE_FILTERS["visible_to"]},
     joined=Node,
     borrowed={"node_uuid": Node.uuid},
     named=False,
@@ -62,7 +62,7 @@ VOLUME_CONNECTORS = Source(
 VOLUME_TARGETS = Source(
     VolumeTarget,
     VolumeTargetNotFound,
-    {**equal(VolumeTarget, "node_id", "boot_index"), "project": NODE_FILTERS["project"]},
+    {**equal(VolumeTarget, "node_id", "boot_index"), "visible_to": NODE_FILTERS["visible_to"]},
     joined=Node,
     borrowed={"node_uuid": Node.uuid},
     named=False,

@@ -27,7 +27,7 @@ def _accepted(call: CallDep, ident: str) -> Response:
 def states(call: CallDep, ident: str) -> Response:
     """Return the states of a node."""
     call.query({})
-    row = nodes.get(checked_ident(ident), context=call.context).model_dump()
+    row = nodes.states(checked_ident(ident), context=call.context)
     return reply(STATES.render(row, STATES.visible(call.minor), call.site))
 
 
