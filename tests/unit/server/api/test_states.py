@@ -17,6 +17,7 @@ ARGUMENTS: dict[str, Any] = {
     "service": {"service_steps": [{"interface": "power", "step": "reboot"}]},
     "rescue": {"rescue_password": "pw"},
 }
+IMAGE = {"image_source": "http://192.0.2.1/image"}
 
 
 def operations(house: House) -> list[Operation]:
@@ -63,7 +64,7 @@ def test_states_show_what_a_version_knows(house: House) -> None:
 def test_a_verb_writes_state_target_and_operation_at_once(
     house: House, state: str, target: str, then: str, aims: str | None, phase: str | None
 ) -> None:
-    uuid = house.node(provision_state=state)
+    uuid = house.node(provision_state=state, instance_info=IMAGE)
     answer = send(house, uuid, target)
     assert (answer.status_code, answer.content) == (202, b""), answer.text
     assert answer.headers["Location"] == f"{PUBLIC}/v1/nodes/{uuid}/states"
@@ -97,6 +98,16 @@ def test_a_verb_writes_state_target_and_operation_at_once(
         ("active", "deleted", {"protected": True}, {}, 403),
         ("active", "rebuild", {"protected": True}, {}, 403),
         ("active", "rescue", {"protected": True}, {}, 202),
+        ("active", "rebuild", {}, {}, 400),
+        ("active", "rebuild", {"instance_info": IMAGE}, {}, 202),
+        ("active", "rescue", {}, {"rescue_password": "a\x00b"}, 400),
+        (
+            "manageable",
+            "clean",
+            {},
+            {"clean_steps": [{"interface": "deploy", "step": "wait", "args": {"seconds": "x"}}]},
+            400,
+        ),
         ("manageable", "provide", {"retired": True}, {}, 400),
         ("available", "active", {"instance_info": {"traits": ["CUSTOM_A"]}}, {}, 400),
         ("available", "active", {"instance_info": {"traits": ["CUSTOM_A"]}, "traits": ["CUSTOM_A"]}, {}, 202),
@@ -157,7 +168,7 @@ def test_a_verb_is_checked_against_node_and_arguments(
 def test_verbs_and_arguments_have_their_first_versions(
     house: House, state: str, target: str, more: dict[str, Any], minor: int
 ) -> None:
-    uuid = house.node(provision_state=state)
+    uuid = house.node(provision_state=state, instance_info=IMAGE)
     assert send(house, uuid, target, version=f"1.{minor - 1}", **more).status_code == 406
     assert send(house, uuid, target, version=f"1.{minor}", **more).status_code == 202
 
@@ -168,8 +179,10 @@ def test_config_drive_and_rescue_password_are_sealed_at_rest(house: House) -> No
     house.settle(uuid, "active")
     send(house, uuid, "rescue", rescue_password="auch geheim")
     stored = house.stored(uuid).instance_info
+    opened = house.parts.sealer.unseal(stored)
     assert "geheim" not in str(stored)
-    assert house.parts.sealer.unseal(stored)["configdrive"] == {"user_data": "geheim"}
+    assert opened["configdrive"] == {"user_data": "geheim"}
+    assert opened["hashed_rescue_password"].startswith("$5$")
     assert house.call("GET", f"/nodes/{uuid}").json()["instance_info"]["configdrive"] == "******"
 
 
@@ -177,6 +190,15 @@ def test_a_deployment_lends_the_node_to_the_project_of_its_instance(house: House
     uuid = house.node(provision_state="available", instance_info={"project_id": "p1"})
     send(house, uuid, "active")
     assert house.call("GET", f"/nodes/{uuid}").json()["lessee"] == "p1"
+
+
+def test_rebuilding_an_image_of_an_image_service_forgets_its_parts(house: House) -> None:
+    for source, kept in (("3f0c2f0e-0f44-4f5a-9a36-0c6f7ad2b305", False), ("http://192.0.2.1/image", True)):
+        info = {"image_source": source, "kernel": "k", "ramdisk": "r", "root_gb": "10"}
+        uuid = house.node(provision_state="active", instance_info=info)
+        assert send(house, uuid, "rebuild").status_code == 202
+        assert ("kernel" in house.stored(uuid).instance_info) is kept
+        assert house.stored(uuid).instance_info["root_gb"] == "10"
 
 
 def test_deploying_needs_an_image_and_its_checksum(house: House) -> None:
