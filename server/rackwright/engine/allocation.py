@@ -129,6 +129,21 @@ def preferred(allocation: Allocation, rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=rank)
 
 
+def _order(allocation: Allocation, session: Session) -> list[Row]:
+    """Return the nodes that fit, in the order in which they are tried; raise AllocationFailed."""
+    if nodes.taken("instance_uuid", allocation.uuid, session=session):
+        raise AllocationFailed(
+            uuid=allocation.uuid,
+            cause="an instance with this UUID is on a node already",
+            action="Allocate again with another uuid, or give that node as node.",
+        )
+    wanted = {"resource_class": allocation.resource_class, "include_children": False}
+    if allocation.owner is not None:
+        wanted["project"] = allocation.owner
+    rows = nodes.listed(_COLUMNS, session=session, page=Page(), filters=wanted)
+    return preferred(allocation, eligible(allocation, rows))
+
+
 def backfill(allocation: Allocation, node: Node) -> None:
     """Give an allocation the node that an instance uses already; raise AllocationFailed when it does not fit."""
     if node.provision_state != ProvisionState.ACTIVE:
@@ -234,31 +249,21 @@ class Allocator:
             return unread
 
     def _choose(self, allocation: Allocation, session: Session) -> list[str]:
-        if nodes.taken("instance_uuid", allocation.uuid, session=session):
-            raise AllocationFailed(
-                uuid=allocation.uuid,
-                cause="an instance with this UUID is on a node already",
-                action="Allocate again with another uuid, or give that node as node.",
-            )
-        wanted = {"resource_class": allocation.resource_class, "include_children": False}
-        if allocation.owner is not None:
-            wanted["project"] = allocation.owner
-        rows = nodes.listed(_COLUMNS, session=session, page=Page(), filters=wanted)
-        order = preferred(allocation, eligible(allocation, rows))
+        order = _order(allocation, session)
         silent: list[str] = []
         for row in order:
-            look = self._memory.looks.get(row["uuid"])
+            uuid = row["uuid"]
             if row["power_state"] is not None:
-                if self._hold(allocation, row["uuid"], session):
+                if self._hold(allocation, uuid, session):
                     return []
-            elif row["uuid"] not in self._memory.looks:
+            elif uuid not in self._memory.looks:
                 return self._unread(order)
-            elif look is None:
+            elif (look := self._memory.looks[uuid]) is None:
                 return []
             elif look.error:
-                silent.append(f"{row['name'] or row['uuid']}: {look.error.rstrip('.')}")
+                silent.append(f"{row['name'] or uuid}: {look.error.rstrip('.')}")
             else:
-                del self._memory.looks[row["uuid"]]  # it was busy, so that what was seen was not recorded
+                del self._memory.looks[uuid]  # it was busy, so that what was seen was not recorded
         self._try_later(allocation, order, silent)
         return []
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rackwright.api.collections import FIELDS, PAGING, listing, show
+from rackwright.api.collections import FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, patches, takes
 from rackwright.api.kinds import IDENT, TEXT, choice
@@ -51,11 +51,8 @@ def index(call: CallDep) -> Response:
 def create(call: CallDep) -> Response:
     """Create an allocation; the conductor finds a node for it."""
     call.query({})
-    created = allocations.create(ALLOCATION.read(call.json(), call.minor), context=call.context)
-    answer = show(call, ALLOCATION, created.model_dump(), {})
-    answer.status_code = 201
-    answer.headers["Location"] = f"{call.url}/v1/allocations/{created.uuid}"
-    return answer
+    made = allocations.create(ALLOCATION.read(call.json(), call.minor), context=call.context)
+    return created(call, ALLOCATION, made.model_dump())
 
 
 @router.get("/v1/allocations/{ident}", summary="Show an allocation", dependencies=_READS, openapi_extra=takes(FIELDS))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
+from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import CallDep, checked_ident, reply
 from rackwright.api.documents import creates, patches, takes
 from rackwright.api.patch import changes
@@ -38,11 +38,8 @@ def index(call: CallDep) -> Response:
 def create(call: CallDep) -> Response:
     """Create a deploy template."""
     call.query({})
-    created = deploy_templates.create(DEPLOY_TEMPLATE.read(call.json(), call.minor), context=call.context)
-    answer = show(call, DEPLOY_TEMPLATE, created.model_dump(), {})
-    answer.status_code = 201
-    answer.headers["Location"] = f"{call.url}/v1/deploy_templates/{created.uuid}"
-    return answer
+    made = deploy_templates.create(DEPLOY_TEMPLATE.read(call.json(), call.minor), context=call.context)
+    return created(call, DEPLOY_TEMPLATE, made.model_dump())
 
 
 @router.get("/{ident}", summary="Show a deploy template", dependencies=_READS, openapi_extra=takes(FIELDS))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
+from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, patches, takes
 from rackwright.api.kinds import BOOLEAN, TRAIT, TRAITS
@@ -38,11 +38,8 @@ def index(call: CallDep) -> Response:
 def create(call: CallDep) -> Response:
     """Create a runbook."""
     call.query({})
-    created = runbooks.create(RUNBOOK.read(call.json(), call.minor), context=call.context)
-    answer = show(call, RUNBOOK, created.model_dump(), {})
-    answer.status_code = 201
-    answer.headers["Location"] = f"{call.url}/v1/runbooks/{created.uuid}"
-    return answer
+    made = runbooks.create(RUNBOOK.read(call.json(), call.minor), context=call.context)
+    return created(call, RUNBOOK, made.model_dump())
 
 
 @router.get("/{ident}", summary="Show a runbook", dependencies=_READS, openapi_extra=takes(FIELDS))
