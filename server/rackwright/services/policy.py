@@ -58,7 +58,9 @@ class Policy:
 
 
 def _read(text: str) -> dict[str, str]:
-    found = yaml.safe_load(text) or {}
+    found = yaml.safe_load(text)
+    if found is None:
+        return {}
     if not isinstance(found, dict) or not all(isinstance(part, str) for item in found.items() for part in item):
         raise ValueError("it must be a table of names and check strings")
     return found

@@ -1,0 +1,139 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A small identity service on loopback, and the API behind it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from httpx import Response
+
+from tests.unit.server.api_house import LATEST, House
+
+USER, PASSWORD, DOMAIN = "rackwright", "account-secret", {"id": "default", "name": "Default"}
+ROLES = ("reader", "member", "manager", "admin")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["auth"]
+        user = wish["identity"]["password"]["user"]
+        known = (user["name"], user["password"], wish["scope"]["project"]["name"]) == (USER, PASSWORD, "service")
+        if self.path != "/v3/auth/tokens" or not known:
+            self._answer(401, {"error": {"code": 401, "message": "wrong"}})
+            return
+        token = self.server.keystone.token("service", project="service")
+        self._answer(201, {"token": self.server.keystone.tokens[token]}, {"X-Subject-Token": token})
+
+    def do_GET(self) -> None:
+        keystone, subject = self.server.keystone, self.headers.get("X-Subject-Token", "")
+        if keystone.broken:
+            self._answer(500, {})
+        elif self.headers.get("X-Auth-Token") not in keystone.tokens:
+            self._answer(401, {"error": {"code": 401, "message": "who are you"}})
+        else:
+            keystone.asked.append(subject)
+            found = keystone.tokens.get(subject)
+            self._answer(404 if found is None else 200, {"token": found} if found else {})
+
+    def _answer(self, status: int, content: Any, headers: Mapping[str, str] | None = None) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Keep silent."""
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self, keystone: Keystone) -> None:
+        self.keystone = keystone
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class Keystone:
+    """Speaks ``POST`` and ``GET /v3/auth/tokens``, as keystone does; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.tokens: dict[str, dict[str, Any]] = {}
+        self.asked: list[str] = []
+        self.broken = False
+        self.server = _Server(self)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def token(self, *roles: str, project: str | None = None, system: bool = False, seconds: float = 3600) -> str:
+        """Return a new token; a role brings along those below it, as keystone implies them."""
+        token = secrets.token_hex(8)
+        scope: dict[str, Any] = {}
+        if project is not None:
+            scope["project"] = {"id": project, "name": project, "domain": DOMAIN}
+        if system:
+            scope["system"] = {"all": True}
+        ends = datetime.now(UTC) + timedelta(seconds=seconds)
+        user = f"{'system' if system else project}-{'-'.join(roles)}"
+        self.tokens[token] = {
+            "user": {"id": user, "name": user, "domain": DOMAIN},
+            "roles": [{"id": name, "name": name} for name in implied(roles)],
+            "expires_at": ends.isoformat().replace("+00:00", "Z"),
+            "methods": ["password"],
+            **scope,
+        }
+        return token
+
+
+def implied(roles: Iterable[str]) -> list[str]:
+    """Return the roles with those that they imply."""
+    return sorted({name for role in roles for name in (*ROLES[: ROLES.index(role) if role in ROLES else 0], role)})
+
+
+@contextmanager
+def identity_service() -> Iterator[Keystone]:
+    keystone = Keystone()
+    thread = Thread(target=keystone.server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield keystone
+    finally:
+        keystone.server.shutdown()
+        keystone.server.server_close()
+        thread.join()
+
+
+def settings(keystone: Keystone) -> dict[str, Any]:
+    """Return the settings with which tokens of this service count."""
+    return {"auth_strategy": "keystone", "keystone_auth_url": keystone.url, "keystone_password": PASSWORD}
+
+
+class GuardedHouse(House):
+    """The API with callers; without a token given, the administrator of the whole deployment asks."""
+
+    def __init__(self, folder: Path, keystone: Keystone, **more: Any) -> None:
+        self.keystone = keystone
+        self._tokens: dict[str, str] = {}
+        super().__init__(folder, **settings(keystone), **more)
+
+    def token(self, who: str) -> str:
+        """Return the token of ``role@scope``; the scope is ``system``, or the name of a project."""
+        if who not in self._tokens:
+            role, _, scope = who.partition("@")
+            where: dict[str, Any] = {"system": True} if scope == "system" else {"project": scope}
+            self._tokens[who] = self.keystone.token(*([role] if role else []), **where)
+        return self._tokens[who]
+
+    def call(self, method: str, path: str, body: Any = None, *, version: str | None = LATEST, **more: Any) -> Response:
+        """Send a request as ``who`` (``role@scope``)."""
+        headers = {"X-Auth-Token": self.token(more.pop("who", "admin@system"))} | more.pop("headers", {})
+        return super().call(method, path, body, version=version, headers=headers, **more)
