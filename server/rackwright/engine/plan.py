@@ -19,7 +19,7 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import composition, context, family, transitions
+from rackwright.engine import composition, context, family, timeline, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.engine.rescue_password import hashed
 from rackwright.settings import Settings
@@ -186,12 +186,14 @@ def unhold(*, session: Session, node: Node) -> None:
 
 
 def cancel_operations(*, session: Session, node: Node) -> None:
-    """End the operation of a node without a trace on the node; lines of its run are ignored from now on."""
+    """End the operation of a node and leave no trace of it there; lines of its run are ignored from now on."""
     operation = operations.unfinished_of(node.id or 0, session=session)
     if operation is not None:
         operation.status = OperationStatus.ABORTED.value
         operation.finished_at, operation.run_id = now(), None
-        session.add(operation)
+        transitions.show_step(node, Phase(operation.phase), None)
+        timeline.close(node)
+        session.add_all((operation, node))
         session.flush()
 
 

@@ -106,7 +106,9 @@ def offer(steps: Iterable[Step] = STEPS) -> Catalog:
 class EngineHouse:
     """A conductor with everything around it."""
 
-    def __init__(self, folder: Path, *, steps: Iterable[Step] = STEPS, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, *, steps: Iterable[Step] = STEPS, catalog: Catalog | None = None, **settings: Any
+    ) -> None:
         self.clock = Clock()
         self.played: list[tuple[str, str]] = []
         self.script: dict[str, Any] = {}
@@ -116,7 +118,7 @@ class EngineHouse:
         engine = open_engine(self.settings.database)
         migrate(engine)
         sealer = Sealer(read_key(self.settings.secret_key_file))
-        self.world = World(engine, self.settings, offer(steps), sealer, self.clock)
+        self.world = World(engine, self.settings, catalog or offer(steps), sealer, self.clock)
         self.runner = FakeRunner(self._play)
         self.conductor = Conductor(self.world, self.runner)
         self.conductor.start()
