@@ -38,7 +38,6 @@ def fleet(house: House) -> House:
         ("shard=s1", "12"),
         ("conductor_groups=far", "3"),
         ("description_contains=uplink", "1"),
-        ("portgroup=none", ""),
         ("sort_key=address&sort_dir=desc", "321"),
         ("limit=2", "12"),
     ],
