@@ -143,7 +143,7 @@ class EngineHouse:
     def node(self, **columns: Any) -> str:
         """Store a node; return its UUID."""
         with writing(self.world.database) as session:
-            row = Node(driver="fake-hardware", **columns)
+            row = Node(**{"driver": "fake-hardware", **columns})
             session.add(row)
             session.commit()
             return row.uuid
