@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from typing import Any
-
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations import (
     BOOT_DEVICE_ARGUMENTS,
     set_boot_device,
@@ -16,8 +14,4 @@ class ActionModule(BmcAction):
 
     arguments = BmcAction.arguments | BOOT_DEVICE_ARGUMENTS
     operation = staticmethod(set_boot_device)
-
-    def options(self, context: dict[str, Any]) -> dict[str, Any]:
-        """Take the device from the arguments of the step, where there is one."""
-        given = {"device": self.asked(context, "boot_device"), "persistent": self.asked(context, "persistent")}
-        return super().options(context) | {key: value for key, value in given.items() if value is not None}
+    asks = (("device", "boot_device"), ("persistent", "persistent"))

@@ -11,3 +11,4 @@ class ActionModule(BmcAction):
 
     arguments = BmcAction.arguments | BOOT_MODE_ARGUMENTS
     operation = staticmethod(set_boot_mode)
+    asks = (("mode", "boot_mode"),)

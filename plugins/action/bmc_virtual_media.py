@@ -13,13 +13,15 @@ from ansible_collections.rackwright.metal.plugins.plugin_utils._bmc import BmcAc
 
 
 class ActionModule(BmcAction):
-    """Insert an image into the virtual CD drive, or empty it."""
+    """Insert an image into a virtual drive, or empty the drives."""
 
     arguments = BmcAction.arguments | MEDIA_ARGUMENTS
     rules = MEDIA_RULES
     operation = staticmethod(set_media)
+    asks = (("devices", "device_types"), ("image", "image_url"))
 
     def options(self, context: dict[str, Any]) -> dict[str, Any]:
-        """Take the image that was made for this boot."""
-        image = (context.get("boot") or {}).get("url")
-        return super().options(context) | ({"image": image} if image else {})
+        """Take what the step was asked for, else the image that was made for this boot."""
+        image, device = (context.get("boot") or {}).get("url"), self.asked(context, "device_type")
+        made = {"image": image} if image else {}
+        return made | super().options(context) | ({"devices": [device]} if device else {})

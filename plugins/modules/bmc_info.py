@@ -21,7 +21,7 @@ options:
       - What to read. Each of them takes one request or more, so ask for what is needed.
     type: list
     elements: str
-    choices: [power, system, boot, secure_boot, media, network]
+    choices: [power, system, boot, secure_boot, media, network, drives, indicators]
     default: [power, system, boot, secure_boot, media, network]
 seealso:
   - module: rackwright.metal.bmc_boot_device
@@ -101,6 +101,47 @@ macs:
   returned: when O(gather) holds V(network)
   type: list
   elements: str
+drives:
+  description: The virtual drives.
+  returned: when O(gather) holds V(drives)
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: How the BMC calls it.
+      type: str
+    device_types:
+      description: The kinds of devices that it can be.
+      type: list
+      elements: str
+    inserted:
+      description: Whether an image is in it.
+      type: bool
+    image:
+      description: The image as the BMC shows it, null when the drive is empty.
+      type: str
+indicators:
+  description: The lights of the system and of its chassis.
+  returned: when O(gather) holds V(indicators)
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: How the BMC calls what it is on.
+      type: str
+    component:
+      description: V(system) or V(chassis).
+      type: str
+    state:
+      description: V(on), V(off), V(blinking) or V(unknown).
+      type: str
+    states:
+      description: The states that it can have.
+      type: list
+      elements: str
+    readonly:
+      description: Whether nobody can switch it.
+      type: bool
 """
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations import INFO_ARGUMENTS, read_info

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: bmc_virtual_media
-short_description: Put an image into the virtual CD drive of a machine
+short_description: Put an image into a virtual drive of a machine
 version_added: 0.1.0
 author: Rackwright contributors (@rackwright)
 description:
-  - Inserts an ISO image into the virtual CD drive that a BMC offers to its machine, or ejects it.
+  - Inserts an image into a virtual drive that a BMC offers to its machine, or ejects it.
   - The BMC itself reads the image, so it must be able to reach its URL.
   - Ejecting does not look at the power state. Turn a machine off before, if it runs from the image.
 extends_documentation_fragment:
@@ -20,7 +20,7 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - V(present) inserts O(image), and ejects another one before. V(absent) empties the drive.
+      - V(present) inserts O(image), and ejects another one before. V(absent) empties the drives.
     type: str
     choices: [present, absent]
     default: present
@@ -28,6 +28,13 @@ options:
     description:
       - URL of the image. Required when O(state=present).
     type: str
+  devices:
+    description:
+      - The kinds of drives to use; V(disk) is a USB stick. An image goes into one of them, and the others are emptied.
+    type: list
+    elements: str
+    choices: [cdrom, disk, floppy]
+    default: [cdrom]
 seealso:
   - module: rackwright.metal.bmc_boot_device
   - module: rackwright.metal.bmc_boot_mode
@@ -53,7 +60,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 image:
-  description: URL of the image that is inserted, null when the drive is empty.
+  description: URL of the image that is inserted, null when the drives are empty.
   returned: success
   type: str
   sample: http://files.example.com/rescue.iso
@@ -68,7 +75,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._module import Bm
 
 
 def main() -> None:
-    """Fill or empty the virtual CD drive."""
+    """Fill or empty the virtual drives."""
     module = BmcModule(MEDIA_ARGUMENTS, **MEDIA_RULES)
     with module.bmc() as bmc:
         change = set_media(bmc, module.params, check=module.check_mode)

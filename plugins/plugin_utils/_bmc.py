@@ -18,6 +18,13 @@ class BmcAction(WaveAction):
     groups = ("bmc",)
     arguments = BMC_ARGUMENTS
     operation: ClassVar[Callable[..., Change]]
+    asks: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Options, each with the argument of the step under way that gives it."""
+
+    def options(self, context: dict[str, Any]) -> dict[str, Any]:
+        """Take what the context and the arguments of the step give."""
+        given = {option: self.asked(context, name) for option, name in self.asks}
+        return super().options(context) | {option: value for option, value in given.items() if value is not None}
 
     def operate(self, node: Node) -> Outcome:
         """Connect to the node's BMC and carry the operation out."""

@@ -9,6 +9,7 @@ accepted. Words are those of the modules' options; POWER_STATES gives the API's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 POWER_STATES = {"on": "power on", "off": "power off", "unknown": "error"}
@@ -27,6 +28,10 @@ BOOT_DEVICES = ("pxe", "disk", "cdrom", "usb", "floppy", "bios", "uefihttp", "sa
 """Devices to boot from; ``bios`` means the setup program."""
 
 BOOT_MODES = ("uefi", "bios")
+DRIVES = ("cdrom", "disk", "floppy")
+"""Kinds of virtual drives; ``disk`` is a USB stick."""
+
+INDICATOR_STATES = ("on", "off", "blinking")
 
 
 @dataclass(frozen=True)
@@ -41,9 +46,31 @@ class Boot:
 
 @dataclass(frozen=True)
 class Media:
-    """The virtual CD drive: ``image`` is the URL of what is in it, None when it is empty."""
+    """Virtual drives: ``image`` is the URL of what is in one of them, None when they are empty."""
 
     image: str | None = None
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One virtual drive: the kinds of devices that it can be, and what is in it."""
+
+    name: str
+    device_types: tuple[str, ...]
+    inserted: bool = False
+    image: str | None = None
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """A light: its name is unique on its component, which is ``system`` or ``chassis``."""
+
+    name: str
+    component: str
+    state: str
+    """One of INDICATOR_STATES, or ``unknown``."""
+    states: tuple[str, ...] = INDICATOR_STATES
+    readonly: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,16 +119,43 @@ class Bmc(ABC):
         """Return whether the machine boots signed software only; None when the BMC does not tell."""
 
     @abstractmethod
-    def media(self, expected: str | None = None) -> Media:
-        """Return what is in the virtual CD drive; the URL ``expected`` where that is in it, however it is shown."""
+    def next_secure_boot(self) -> bool | None:
+        """Return whether it is to boot signed software only from the next time on; None when the BMC does not tell."""
 
     @abstractmethod
-    def insert(self, url: str) -> None:
-        """Put the image at ``url`` into the virtual CD drive, and take out another one."""
+    def set_secure_boot(self, enabled: bool) -> None:
+        """Boot signed software only, or any, from the next time on."""
 
     @abstractmethod
-    def eject(self) -> None:
-        """Empty the virtual CD drive."""
+    def interrupt(self) -> None:
+        """Send a non-maskable interrupt to the machine, which makes many systems write a dump."""
+
+    @abstractmethod
+    def media(self, expected: str | None = None, *, devices: Sequence[str] = DRIVES[:1]) -> Media:
+        """Return what is in the virtual drives of these kinds.
+
+        That is the URL ``expected`` where it is in one of them, however the BMC shows it.
+        """
+
+    @abstractmethod
+    def insert(self, url: str, *, devices: Sequence[str] = DRIVES[:1]) -> None:
+        """Put the image at ``url`` into a virtual drive of these kinds, and take out other ones."""
+
+    @abstractmethod
+    def eject(self, *, devices: Sequence[str] = DRIVES[:1]) -> None:
+        """Empty the virtual drives of these kinds."""
+
+    @abstractmethod
+    def drives(self) -> list[Drive]:
+        """Return all virtual drives."""
+
+    @abstractmethod
+    def indicators(self) -> list[Indicator]:
+        """Return the lights of the machine."""
+
+    @abstractmethod
+    def set_indicator(self, name: str, component: str, state: str) -> None:
+        """Bring a light into one of INDICATOR_STATES."""
 
     @abstractmethod
     def facts(self) -> Facts:

@@ -14,6 +14,8 @@ from typing import Any
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import (
     BOOT_DEVICES,
     BOOT_MODES,
+    DRIVES,
+    INDICATOR_STATES,
     POWER_STATES,
     POWER_TARGETS,
     Bmc,
@@ -30,14 +32,22 @@ BOOT_DEVICE_ARGUMENTS: Data = {
     "persistent": {"type": "bool", "default": False},
 }
 BOOT_MODE_ARGUMENTS: Data = {"mode": {"type": "str", "choices": list(BOOT_MODES), "required": True}}
+SECURE_BOOT_ARGUMENTS: Data = {"enabled": {"type": "bool", "required": True}}
+INDICATOR_ARGUMENTS: Data = {
+    "name": {"type": "str", "required": True},
+    "component": {"type": "str", "choices": ["system", "chassis"], "default": "system"},
+    "state": {"type": "str", "choices": list(INDICATOR_STATES), "required": True},
+}
 MEDIA_ARGUMENTS: Data = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "image": {"type": "str"},
+    "devices": {"type": "list", "elements": "str", "choices": list(DRIVES), "default": [DRIVES[0]]},
 }
 MEDIA_RULES: Data = {"required_if": [("state", "present", ("image",))]}
 GATHERED = ("power", "system", "boot", "secure_boot", "media", "network")
+ON_REQUEST = ("drives", "indicators")
 INFO_ARGUMENTS: Data = {
-    "gather": {"type": "list", "elements": "str", "choices": list(GATHERED), "default": list(GATHERED)}
+    "gather": {"type": "list", "elements": "str", "choices": [*GATHERED, *ON_REQUEST], "default": list(GATHERED)}
 }
 TIMEOUT, SOFT_TIMEOUT = 60, 600
 """Seconds to wait for a power state (contract/engine.md section 3)."""
@@ -88,15 +98,41 @@ def set_boot_mode(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(before != mode, {"mode": before}, {"mode": mode}, facts={"boot_mode": mode})
 
 
+def set_secure_boot(bmc: Bmc, params: Data, *, check: bool) -> Change:
+    """Choose whether the machine boots signed software only."""
+    wanted = params["enabled"]
+    before = bmc.next_secure_boot()
+    if before != wanted and not check:
+        bmc.set_secure_boot(wanted)
+    return Change(before != wanted, {"enabled": before}, {"enabled": wanted}, facts={"secure_boot": wanted})
+
+
+def interrupt(bmc: Bmc, _params: Data, *, check: bool) -> Change:
+    """Interrupt the machine; nothing can tell whether it was before."""
+    if not check:
+        bmc.interrupt()
+    return Change(changed=True)
+
+
+def set_indicator(bmc: Bmc, params: Data, *, check: bool) -> Change:
+    """Bring a light into a state."""
+    name, component, wanted = params["name"], params["component"], params["state"]
+    known = {(each.name, each.component): each.state for each in bmc.indicators()}
+    before = known.get((name, component), "absent")
+    if before != wanted and not check:
+        bmc.set_indicator(name, component, wanted)
+    return Change(before != wanted, {"state": before}, {"state": wanted})
+
+
 def set_media(bmc: Bmc, params: Data, *, check: bool) -> Change:
-    """Insert an image into the virtual CD drive, or empty it."""
+    """Insert an image into a virtual drive, or empty the drives."""
     wanted = params["image"] if params["state"] == "present" else None
-    before = bmc.media(wanted).image
+    before = bmc.media(wanted, devices=params["devices"]).image
     if before != wanted and not check:
         if wanted is None:
-            bmc.eject()
+            bmc.eject(devices=params["devices"])
         else:
-            bmc.insert(wanted)
+            bmc.insert(wanted, devices=params["devices"])
     return Change(before != wanted, {"image": before}, {"image": wanted})
 
 
@@ -136,6 +172,16 @@ def _read_secure_boot(bmc: Bmc) -> tuple[Data, Data]:
     return {"secure_boot": state}, {} if state is None else {"secure_boot": state}
 
 
+def _read_drives(bmc: Bmc) -> tuple[Data, Data]:
+    found = [{**asdict(each), "device_types": list(each.device_types)} for each in bmc.drives()]
+    return {"drives": found}, {"virtual_media": found}
+
+
+def _read_indicators(bmc: Bmc) -> tuple[Data, Data]:
+    found = [{**asdict(each), "states": list(each.states)} for each in bmc.indicators()]
+    return {"indicators": found}, {"indicators": found}
+
+
 _READERS: dict[str, Callable[[Bmc], tuple[Data, Data]]] = {
     "power": _read_power,
     "system": _read_system,
@@ -143,4 +189,6 @@ _READERS: dict[str, Callable[[Bmc], tuple[Data, Data]]] = {
     "secure_boot": _read_secure_boot,
     "media": lambda bmc: ({"media": asdict(bmc.media())}, {}),
     "network": lambda bmc: ({"macs": bmc.macs()}, {}),
+    "drives": _read_drives,
+    "indicators": _read_indicators,
 }

@@ -10,16 +10,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import Bmc, Boot, Facts, Media
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import (
+    DRIVES,
+    Bmc,
+    Boot,
+    Drive,
+    Facts,
+    Indicator,
+    Media,
+)
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_boot import BootOverride
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_media import CdDrive
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_indicators import Indicators
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_media import Drives
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_secure_boot import SecureBoot
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
     Service,
     link,
     members,
     rejects,
 )
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
 Data = dict[str, Any]
 
@@ -30,6 +40,7 @@ RESETS = {
     "reboot": ("ForceRestart", "PowerCycle"),
     "soft_off": ("GracefulShutdown",),
     "soft_reboot": ("GracefulRestart",),
+    "interrupt": ("Nmi",),
 }
 """What we want to the reset types of Redfish that do it, best first."""
 
@@ -124,8 +135,8 @@ class RedfishBmc(Bmc):
     def _reset(self, target: str) -> None:
         offered = self._offered(target)
         if not offered:
-            raise OperationError(
-                f"set the power state to {target} (BMC {self._service.base})",
+            raise NotOfferedError(
+                f"do the reset {target} (BMC {self._service.base})",
                 f"The BMC offers only {', '.join(self._allowed()) or 'nothing'}.",
                 "Do it at the machine, or update the BMC's firmware.",
             )
@@ -190,24 +201,55 @@ class RedfishBmc(Bmc):
     def secure_boot(self) -> bool | None:
         """Read it, where the system has such a resource."""
         with self._service.attempting("read whether secure boot is on"):
-            resource = self._service.find(link(self._system.get("SecureBoot")))
-        current = resource.get("SecureBootCurrentBoot")
-        return None if current is None else current == "Enabled"
+            return SecureBoot(self._service, self._system).current()
 
-    def media(self, expected: str | None = None) -> Media:
-        """Look into the virtual CD drives."""
+    def next_secure_boot(self) -> bool | None:
+        """Read it, where the system has such a resource."""
+        with self._service.attempting("read whether secure boot will be on"):
+            return SecureBoot(self._service, self._system).enabled()
+
+    def set_secure_boot(self, enabled: bool) -> None:
+        """Switch it, and read it back."""
+        with self._service.attempting(f"switch secure boot {'on' if enabled else 'off'}"):
+            self._note(SecureBoot(self._service, self._system).set(enabled))
+
+    def interrupt(self) -> None:
+        """Reset the system in the way that is no reset."""
+        with self._service.attempting("interrupt the system"):
+            self._reset("interrupt")
+
+    def _drives(self, devices: Sequence[str]) -> Drives:
+        return Drives(self._service, self._system, devices)
+
+    def media(self, expected: str | None = None, *, devices: Sequence[str] = DRIVES[:1]) -> Media:
+        """Look into the virtual drives."""
         with self._service.attempting("read the virtual media"):
-            return Media(CdDrive(self._service, self._system).image(expected))
+            return Media(self._drives(devices).image(expected))
 
-    def insert(self, url: str) -> None:
+    def insert(self, url: str, *, devices: Sequence[str] = DRIVES[:1]) -> None:
         """Insert the image, and see that it is in."""
         with self._service.attempting(f"insert {url}"):
-            CdDrive(self._service, self._system).insert(url)
+            self._drives(devices).insert(url)
 
-    def eject(self) -> None:
+    def eject(self, *, devices: Sequence[str] = DRIVES[:1]) -> None:
         """Eject whatever is inserted, and see that it is out."""
         with self._service.attempting("eject the virtual media"):
-            CdDrive(self._service, self._system).eject()
+            self._drives(devices).eject()
+
+    def drives(self) -> list[Drive]:
+        """Look at the virtual drives of all kinds."""
+        with self._service.attempting("read the virtual drives"):
+            return self._drives(DRIVES).listed()
+
+    def indicators(self) -> list[Indicator]:
+        """Look at the system and its chassis."""
+        with self._service.attempting("read the indicators"):
+            return Indicators(self._service, self._path, self._look()).listed()
+
+    def set_indicator(self, name: str, component: str, state: str) -> None:
+        """Write it where the light is."""
+        with self._service.attempting(f"set the indicator {name} of {component}"):
+            Indicators(self._service, self._path, self._look()).set(name, component, state)
 
     def facts(self) -> Facts:
         """Tell what the system resource holds."""

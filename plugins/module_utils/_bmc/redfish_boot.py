@@ -20,7 +20,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_serv
     link,
     rejects,
 )
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
 Data = dict[str, Any]
 
@@ -89,7 +89,7 @@ class BootOverride:
         """Choose a device; return what the operator should hear of, None when there is nothing."""
         target = self._target(device)
         if target is None:
-            raise OperationError(
+            raise NotOfferedError(
                 f"boot from {device}",
                 f"The BMC offers only {', '.join(self.current().supported) or 'no boot device'}.",
                 "Choose one of these.",

@@ -1,6 +1,6 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The virtual CD drive of a Redfish system.
+"""The virtual drives of a Redfish system.
 
 sushy knows which further fields a BMC may ask for when an image is inserted by an action. Where there is no action, the
 resource itself is changed. In both cases we believe only what the BMC shows afterwards.
@@ -9,10 +9,11 @@ resource itself is changed. In both cases we believe only what the BMC shows aft
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import Drive
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
     SUSHY_MISSING,
     Service,
@@ -20,7 +21,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_serv
     members,
     rejects,
 )
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
 if not SUSHY_MISSING:
     from sushy.resources.manager.virtual_media import VirtualMedia
@@ -28,19 +29,29 @@ if not SUSHY_MISSING:
 Data = dict[str, Any]
 
 INSERT, EJECT = "#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia"
-DISCS = {"CD", "DVD"}
+KINDS = {"cdrom": {"CD", "DVD"}, "disk": {"USBStick"}, "floppy": {"Floppy"}}
+"""Our name of a kind of drive to the media types of Redfish."""
+
+NAMES = {"cdrom": ("CD",), "disk": ("USB", "DISK"), "floppy": ("FLOPPY",)}
+"""What the names of drives hold that tell no media types."""
+
 READ_BACK = 30.0
 """Seconds after which the BMC must show what it has accepted."""
 
 TRIES = 3
 
 
-class CdDrive:
-    """The drives of one system that take a CD image, and what is in them."""
+class Drives:
+    """The drives of one system that take images of some kinds (see KINDS), and what is in them."""
 
-    def __init__(self, service: Service, system: Data) -> None:
+    def __init__(self, service: Service, system: Data, devices: Sequence[str]) -> None:
         self._service = service
         self._system = system
+        self._devices = devices
+
+    def listed(self) -> list[Drive]:
+        """Return the drives."""
+        return [_drive(path, drive) for path, drive in self._drives()]
 
     def image(self, expected: str | None = None) -> str | None:
         """Return the URL of the image that is inserted, None when the drives are empty.
@@ -112,18 +123,18 @@ class CdDrive:
     def _best(self) -> tuple[str, Data]:
         drives = sorted(self._drives(), key=lambda pair: INSERT not in (pair[1].get("Actions") or {}))
         if not drives:
-            raise OperationError(
-                "find the virtual CD drive",
+            raise NotOfferedError(
+                f"find a virtual drive of the kind {' or '.join(self._devices)}",
                 "The BMC has none.",
                 "Check its licence and firmware, or boot this machine over the network.",
             )
         return drives[0]
 
     def _drives(self) -> list[tuple[str, Data]]:
-        """Return the drives that take CD images: the system's own, or else those of the BMC that manages it."""
+        """Return the drives of the wanted kinds: the system's own, or else those of the BMC that manages it."""
         for collection in self._collections():
             found = [(path, self._service.find(path)) for path in members(self._service.find(collection))]
-            if drives := [(path, drive) for path, drive in found if _takes_discs(drive)]:
+            if drives := [(path, drive) for path, drive in found if set(_device_types(drive)) & set(self._devices)]:
                 return drives
         return []
 
@@ -145,9 +156,19 @@ class CdDrive:
         return True
 
 
-def _takes_discs(drive: Data) -> bool:
-    kinds = set(drive.get("MediaTypes") or ())
-    return bool(kinds & DISCS) if kinds else "CD" in str(drive.get("Id") or drive.get("Name") or "").upper()
+def _device_types(drive: Data) -> tuple[str, ...]:
+    told = set(drive.get("MediaTypes") or ())
+    if told:
+        return tuple(kind for kind, types in KINDS.items() if told & types)
+    name = str(drive.get("Id") or drive.get("Name") or "").upper()
+    return tuple(kind for kind, parts in NAMES.items() if any(part in name for part in parts))
+
+
+def _drive(path: str, drive: Data) -> Drive:
+    image = drive.get("Image") or drive.get("ImageName")
+    full = _is_full(drive)
+    name = str(drive.get("Id") or path.rstrip("/").rpartition("/")[2])
+    return Drive(name, _device_types(drive), full, str(image) if full and image else None)
 
 
 def _is_full(drive: Data) -> bool:

@@ -38,6 +38,11 @@ def recorded(name: str) -> dict[str, Data]:
     return dict(json.loads((FIXTURES / f"{name}.json").read_text()))
 
 
+def recorded_lights(name: str) -> dict[str, Data]:
+    """Return what the system and the chassis of a real machine say of their lights."""
+    return dict(json.loads((FIXTURES.parent / "redfish_indicators.json").read_text())[name])
+
+
 @dataclass(frozen=True)
 class Request:
     method: str
@@ -152,6 +157,8 @@ class BmcServer:
         owner, _actions, action = request.path.partition("/Actions/")
         match action.rpartition(".")[2]:
             case "Reset":
+                if request.body["ResetType"] == "Nmi":
+                    return Answer(204)
                 state = "Off" if request.body["ResetType"] in ("ForceOff", "GracefulShutdown") else "On"
                 threading.Timer(self.power_delay, self.resources[owner].update, [{"PowerState": state}]).start()
             case "InsertMedia":

@@ -18,7 +18,7 @@ def test_all_that_the_bmc_tells_is_returned(bmc: BmcServer, module: Any) -> None
         "mode": "uefi",
         "supported": ["pxe", "disk", "cdrom", "bios"],
     }
-    assert answer["secure_boot"] is None
+    assert answer["secure_boot"] is False
     assert answer["media"] == {"image": None}
     assert answer["macs"] == []
 
@@ -26,3 +26,12 @@ def test_all_that_the_bmc_tells_is_returned(bmc: BmcServer, module: Any) -> None
 def test_the_power_state_costs_no_more_than_the_system(bmc: BmcServer, module: Any) -> None:
     module("bmc_info", **bmc.options(system_id="/redfish/v1/Systems/1"), gather=["power"])
     assert [request.path for request in bmc.log] == ["/redfish/v1/", "/redfish/v1/Systems/1"]
+
+
+def test_drives_and_lights_are_told_on_request(bmc: BmcServer, module: Any) -> None:
+    answer = module("bmc_info", **bmc.options(), gather=["drives", "indicators"])
+    assert answer["drives"] == [{"name": "Cd", "device_types": ["cdrom"], "inserted": False, "image": None}]
+    assert [(each["component"], each["state"]) for each in answer["indicators"]] == [
+        ("system", "off"),
+        ("chassis", "on"),
+    ]

@@ -23,3 +23,10 @@ def test_check_mode_sends_nothing(bmc: BmcServer, module: Any) -> None:
 
 def test_an_image_is_needed_to_insert_one(bmc: BmcServer, module: Any) -> None:
     assert "image" in module("bmc_virtual_media", **bmc.options())["msg"]
+
+
+def test_kinds_of_drives_are_emptied_together(bmc: BmcServer, module: Any) -> None:
+    module("bmc_virtual_media", **bmc.options(), image=ISO)
+    options = {**bmc.options(), "state": "absent"}
+    assert module("bmc_virtual_media", **options, devices=["floppy"])["changed"] is False
+    assert module("bmc_virtual_media", **options, devices=["floppy", "cdrom"])["changed"] is True

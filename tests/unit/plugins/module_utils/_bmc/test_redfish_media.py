@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
     DRIVE,
     ISO,
@@ -151,3 +151,27 @@ def test_every_recorded_machine_takes_an_image_and_gives_it_back(name: str, bmc:
     assert len([path for path, one in bmc.resources.items() if one.get("Image") == ISO]) == 1
     eject(bmc)
     assert [path for path, one in bmc.resources.items() if one.get("Inserted")] == floppy
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "drive"),
+    [
+        ("dell-r750-idrac9-6.00.30", "disk", "1"),
+        ("hpe-dl360gen12-ilo7-1.14", "floppy", "1"),
+        ("lenovo-sr670v2-xcc-2.83", "disk", "EXT1"),
+        ("supermicro-sys821ge-x13-01.01.01", "floppy", "VirtualMedia1"),
+    ],
+)
+def test_an_image_goes_into_a_drive_of_the_wanted_kind(name: str, device: str, drive: str, bmc: BmcServer) -> None:
+    bmc.resources = recorded(name)
+    with connect(bmc.context()) as machine:
+        machine.insert(ISO, devices=[device])
+        (full,) = [each for each in machine.drives() if each.inserted]
+        assert (full.name, full.image, device in full.device_types) == (drive, ISO, True)
+        machine.eject(devices=[device])
+        assert not any(each.inserted for each in machine.drives())
+
+
+def test_a_kind_of_drive_that_is_not_there_is_refused(bmc: BmcServer) -> None:
+    with connect(bmc.context()) as machine, pytest.raises(NotOfferedError, match="of the kind floppy"):
+        machine.insert(ISO, devices=["floppy"])
