@@ -95,6 +95,8 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
     if outcome.reason not in _LOOKED_AFTER or operation.deadline_at is None:
         limit = getattr(world.settings, timeout_of(phase))
         operation.deadline_at = at + timedelta(seconds=limit) if limit else None
+    if operation.abort_requested and operation.error is None and plan.abortable(operation):
+        operation.status, operation.deadline_at = OperationStatus.READY.value, None
     node.reservation = None
     timeline.note(operation, node, Activity.WAITS, at=at)
     if operation.error is None and PHASES[phase].waiting and node.provision_state == PHASES[phase].running:

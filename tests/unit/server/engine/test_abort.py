@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from rackwright.domain.errors import InvalidState, InvalidTransition
-from rackwright.domain.outcomes import WaitFor, Waiting
+from rackwright.domain.outcomes import Outcome, WaitFor, Waiting
 from rackwright.domain.steps import StepRequest
-from rackwright.domain.verbs import Interface
+from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import plan
-from tests.unit.server.engine.engine_house import EngineHouse
+from tests.unit.server.engine.engine_house import EngineHouse, step
 
 FOR_AGENT = Waiting(WaitFor.AGENT)
 
@@ -54,6 +57,48 @@ def test_a_step_that_cannot_be_cut_short_comes_to_its_end_before_the_abort(house
     node = house.look(uuid)
     assert (node.provision_state, house.operation(uuid).status) == ("deploy failed", "aborted")
     assert node.instance_info == {}
+
+
+@pytest.mark.parametrize("last_abortable", [True, False])
+@pytest.mark.parametrize("running", [0, 2])
+def test_abort_on_last_step_ignored(tmp_path: Path, last_abortable: bool, running: int) -> None:
+    """Three steps of 10 s; the last one, and so the first, may or may not be cut short."""
+    names = ["first", "second", "third"]
+    abortable = [last_abortable, True, last_abortable]
+    steps = [
+        step(Phase.CLEAN, Interface.BIOS, name, abortable=each, batched=False)
+        for name, each in zip(names, abortable, strict=True)
+    ]
+    house = EngineHouse(tmp_path, steps=steps)
+    looks = Counter[str]()
+
+    def play(name: str) -> Outcome | None:
+        looks[name] += 1
+        return Waiting(WaitFor.POLL, 10) if looks[name] == 1 else None
+
+    for name in names:
+        house.script[f"bios.{name}"] = lambda _, name=name: play(name)
+    uuid = house.node(provision_state="manageable")
+    house.verb(uuid, "clean", *(StepRequest(interface=Interface.BIOS, step=name) for name in names))
+    with pytest.raises(InvalidState):  # while a run has the node; the API says 409
+        _abort(house, uuid)
+    house.settle()
+    for _ in range(running):
+        house.clock.turn(11)
+        house.settle()
+    assert house.look(uuid).clean_step["step"] == names[running]
+    _abort(house, uuid)
+    house.settle()
+    if not last_abortable:
+        assert house.look(uuid).provision_state == "clean wait", "the step comes to its end"
+        house.clock.turn(11)
+        house.settle()
+        assert looks[names[running]] == 2
+    node = house.look(uuid)
+    assert (node.provision_state, house.operation(uuid).status) == ("clean failed", "aborted")
+    assert "aborted by alice" in (node.last_error or "")
+    assert sum(looks.values()) == 2 * running + (1 if last_abortable else 2)
+    house.close()
 
 
 def test_an_aborted_inspection_fails_as_inspection(house: EngineHouse) -> None:
