@@ -19,22 +19,26 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
+from starlette.routing import BaseRoute
 
 from rackwright import catalog
 from rackwright.api.fields import Resource
 from rackwright.api.schemas.allocation import ALLOCATION
+from rackwright.api.schemas.chassis import CHASSIS
 from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.schemas.deploy_template import DEPLOY_TEMPLATE
 from rackwright.api.schemas.driver import DRIVER
 from rackwright.api.schemas.history import HISTORY
 from rackwright.api.schemas.node import NODE
 from rackwright.api.schemas.port import PORT
+from rackwright.api.schemas.portgroup import PORTGROUP
 from rackwright.api.schemas.runbook import RUNBOOK
+from rackwright.api.schemas.volume import CONNECTOR, TARGET
 from rackwright.api.v1 import ROUTERS
 from rackwright.api.versions import Since
 from rackwright.catalog import Implementation
@@ -193,7 +197,20 @@ def _implementation(title: str, implementation: Implementation) -> Iterable[str]
     yield ""
 
 
-_RESOURCES = (NODE, PORT, DRIVER, CONDUCTOR, HISTORY, ALLOCATION, DEPLOY_TEMPLATE, RUNBOOK)
+_RESOURCES = (
+    NODE,
+    PORT,
+    PORTGROUP,
+    CHASSIS,
+    CONNECTOR,
+    TARGET,
+    DRIVER,
+    CONDUCTOR,
+    HISTORY,
+    ALLOCATION,
+    DEPLOY_TEMPLATE,
+    RUNBOOK,
+)
 
 
 def api_page() -> str:
@@ -208,11 +225,15 @@ def api_page() -> str:
             "",
             "| endpoint | first version | what it does |",
             "|---|---|---|",
-            *(_endpoint(route) for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)),
+            *(_endpoint(route) for router in ROUTERS for route in router.routes if _is_told(route)),
             "",
             *(line for resource in _RESOURCES for line in _resource(resource)),
         ]
     )
+
+
+def _is_told(route: BaseRoute) -> TypeGuard[APIRoute]:
+    return isinstance(route, APIRoute) and route.include_in_schema
 
 
 def _endpoint(route: APIRoute) -> str:

@@ -43,6 +43,11 @@ _SEALED = "properties"
 _REDACTED = {"redacted_contents": "Hidden: seeing them needs the rule baremetal:volume:view_target_properties."}
 
 
+def check_listing(*, context: Context) -> None:
+    """Raise Forbidden for a caller who may list neither connectors nor targets."""
+    access.visible_to("volume", context=context)
+
+
 def get(kind: Kind, uuid: str, *, context: Context, lock: bool = False) -> Volume:
     """Return the connector or target with this UUID; raise NotFound."""
     found: Volume = kind.source.get(uuid, session=context.session, lock=lock)

@@ -37,6 +37,7 @@ def _contents(call: Call, path: str) -> Response:
 def root(call: CallDep) -> Response:
     """Return links to the connectors and the targets."""
     call.query({})
+    volumes.check_listing(context=call.context)
     return _contents(call, "volume")
 
 
@@ -45,6 +46,7 @@ def of_node(call: CallDep, ident: str) -> Response:
     """Return links to the connectors and the targets of a node."""
     call.query({})
     node = nodes.get(checked_ident(ident), context=call.context)
+    volumes.check_listing(context=call.context)
     return _contents(call, f"nodes/{node.uuid}/volume")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sqlmodel import select
 from rackwright.store.session import reading
 from rackwright.store.volume import VolumeTarget
 from tests.unit.server.api_house import NODE, PUBLIC, House, fault
+from tests.unit.server.keystone_house import GuardedHouse, identity_service
 
 CONNECTOR = {"node_uuid": NODE, "type": "iqn", "connector_id": "iqn.2026-01.example:a"}
 TARGET = {"node_uuid": NODE, "volume_type": "iscsi", "volume_id": "vol-1", "boot_index": 0}
@@ -177,3 +179,20 @@ def test_secrets_are_not_copied_out_of_the_properties(house: House) -> None:
     one = made(house, "targets", properties={"auth_password": "hush"})
     copy = [{"op": "copy", "from": "/properties/auth_password", "path": "/extra/seen"}]
     assert house.call("PATCH", f"/volume/targets/{one}", copy).status_code == 400
+
+
+def test_properties_are_hidden_from_those_who_may_not_see_them(tmp_path: Path) -> None:
+    with identity_service() as keystone:
+        house = GuardedHouse(tmp_path, keystone)
+        body = {"driver": "fake-hardware", "owner": "p1", "uuid": NODE}
+        assert house.call("POST", "/nodes", body, who="admin@system").status_code == 201
+        made_by_owner = house.call("POST", "/volume/targets", TARGET | {"properties": {"lun": 7}}, who="admin@p1")
+        assert (made_by_owner.status_code, made_by_owner.json()["properties"]) == (201, {"lun": 7})
+        one = made_by_owner.json()["uuid"]
+        for path in (f"/volume/targets/{one}", "/volume/targets?fields=properties", "/volume/targets?detail=true"):
+            found = house.call("GET", path, who="reader@p1").json()
+            (shown,) = found.get("targets", [found])
+            assert list(shown["properties"]) == ["redacted_contents"]
+        assert house.call("GET", f"/volume/targets/{one}", who="admin@p2").status_code == 404
+        assert house.call("GET", "/volume/targets", who="admin@p2").json() == {"targets": []}
+        assert house.call("POST", "/volume/targets", TARGET | {"boot_index": 1}, who="admin@p2").status_code == 400
