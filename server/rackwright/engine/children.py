@@ -74,6 +74,7 @@ def _start(child: Node, steps: Steps, parent: Operation, *, session: Session, wo
         request={"parent": parent.uuid},
         steps=composition.dumped(steps),
         user=parent.user,
+        project=parent.project,
     )
     session.add_all((child, started))
     session.flush()

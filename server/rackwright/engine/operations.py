@@ -305,6 +305,7 @@ def _tell(operation: Operation, node: Node, *, session: Session, world: World) -
         "session": session,
         "settings": world.settings,
         "user": operation.user,
+        "project": operation.project,
         "at": operation.finished_at,
     }
     if operation.error is not None:

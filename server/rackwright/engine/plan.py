@@ -51,6 +51,7 @@ class Wish(TypedDict, total=False):
     rescue_password: str | None
     disable_ramdisk: bool
     user: str | None
+    project: str | None
 
 
 def start_phase(
@@ -87,6 +88,7 @@ def start_phase(
         request=request.model_dump(mode="json", exclude_defaults=True),
         steps=composition.dumped(steps),
         user=wish.get("user"),
+        project=wish.get("project"),
     )
     return _begin(started, node, session=session, settings=settings, sealer=sealer)
 
@@ -102,7 +104,7 @@ def _request(wish: Wish) -> Request:
 def start_power(
     *, session: Session, settings: Settings, catalog: Catalog, node: Node, target: str, **more: Any
 ) -> Operation:
-    """Start a power action; ``target`` is a PowerTarget, ``timeout`` (seconds) and ``user`` may be given.
+    """Start a power action; ``target`` is a PowerTarget, ``timeout`` (seconds), ``user``, ``project`` may be given.
 
     Raises NodeLocked, or InvalidStep when the node's power interface changes nothing.
     """
@@ -115,17 +117,17 @@ def start_power(
     if not ProvisionState(node.provision_state).traits.failure_state:
         node.last_error = None
     transitions.lose_power(node, target)
-    return _store(node, Phase.POWER, (step.model_copy(update={"args": args}),), session=session, user=more.get("user"))
+    return _store(node, Phase.POWER, (step.model_copy(update={"args": args}),), session=session, more=more)
 
 
 def start_query(
     *, session: Session, settings: Settings, catalog: Catalog, node: Node, step: str, **more: Any
 ) -> Operation:
-    """Start one ``management`` step, as get_boot_device; ``kind`` (its interface), ``args`` and ``user`` may be given.
+    """Start one ``management`` step, as get_boot_device.
 
-    Its answer is in ``operation.facts``, its failure in ``operation.error``; ``unattended`` means that nobody waits for
-    either, so that the node itself will tell the failure. Raises NodeLocked, also while an operation waits, or
-    InvalidStep.
+    ``kind`` (its interface), ``args``, ``user`` and ``project`` may be given. Its answer is in ``operation.facts``, its
+    failure in ``operation.error``; ``unattended`` means that nobody waits for either, so that the node itself will tell
+    the failure. Raises NodeLocked, also while an operation waits, or InvalidStep.
     """
     chosen = composition.single(node, Phase.MANAGEMENT, step, catalog, kind=more.get("kind"))
     if operations.unfinished_of(node.id or 0, session=session) is not None:
@@ -135,12 +137,14 @@ def start_query(
         node.last_error = None
     args: Mapping[str, JsonValue] = more.get("args") or {}
     only = (chosen.model_copy(update={"args": dict(args)}),)
-    started = _store(node, Phase.MANAGEMENT, only, session=session, user=more.get("user"))
+    started = _store(node, Phase.MANAGEMENT, only, session=session, more=more)
     started.verb = step if more.get("unattended") else None
     return started
 
 
-def abort(*, session: Session, settings: Settings, node: Node, user: str | None = None) -> None:
+def abort(
+    *, session: Session, settings: Settings, node: Node, user: str | None = None, project: str | None = None
+) -> None:
     """End what a waiting or held node does; a step that cannot be aborted comes to its own end first.
 
     Raises InvalidState when nothing is there to abort, NodeLocked while a run has the node.
@@ -171,6 +175,7 @@ def abort(*, session: Session, settings: Settings, node: Node, user: str | None 
         event_type=transitions.EVENT_TYPES[phase],
         severity="INFO",
         user=user,
+        project=project,
     )
     session.add_all((operation, node))
 
@@ -234,8 +239,14 @@ def _begin(operation: Operation, node: Node, *, session: Session, settings: Sett
     return operation
 
 
-def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, user: str | None) -> Operation:
-    operation = Operation(node_id=node.id or 0, phase=phase.value, steps=composition.dumped(steps), user=user)
+def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, more: Mapping[str, Any]) -> Operation:
+    operation = Operation(
+        node_id=node.id or 0,
+        phase=phase.value,
+        steps=composition.dumped(steps),
+        user=more.get("user"),
+        project=more.get("project"),
+    )
     session.add_all((node, operation))
     session.flush()
     return operation
@@ -293,6 +304,7 @@ def _record_flow(operation: Operation, node: Node, steps: Steps, *, session: Ses
             event_type=f"{flow}_start",
             severity="INFO",
             user=operation.user,
+            project=operation.project,
         )
 
 

@@ -114,6 +114,7 @@ def _store(ident: str, question: Question, args: Mapping[str, Any], context: Con
             args=dict(args),
             unattended=unattended,
             user=context.user,
+            project=context.project,
         )
         session.commit()
         return operation.uuid

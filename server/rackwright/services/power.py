@@ -43,5 +43,6 @@ def change(ident: str, target: str, *, timeout: int | None = None, context: Cont
         target=wanted.value,
         timeout=timeout,
         user=context.user,
+        project=context.project,
     )
     context.session.commit()

@@ -186,7 +186,7 @@ def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepR
     session, settings = context.session, context.settings
     phase = phase_of(transition.target)
     if transition.event is Event.ABORT:
-        plan.abort(session=session, settings=settings, node=node, user=context.user)
+        plan.abort(session=session, settings=settings, node=node, user=context.user, project=context.project)
     elif transition.event is Event.UNHOLD:
         plan.unhold(session=session, node=node)
     elif phase is None:
@@ -212,6 +212,7 @@ def _start(node: Node, wish: Wish, transition: Transition, steps: Sequence[StepR
             rescue_password=wish.given.get("rescue_password"),
             disable_ramdisk=wish.given.get("disable_ramdisk", False),
             user=context.user,
+            project=context.project,
         )
 
 

@@ -79,6 +79,7 @@ class Operation(SQLModel, table=True):
     timeline: list[dict[str, Any]] = json_list()
     abort_requested: bool = False
     user: str | None = None
+    project: str | None = None
     started_at: datetime = created()
     updated_at: datetime = Field(
         default_factory=now, sa_type=UtcDateTime, nullable=False, sa_column_kwargs={"onupdate": now}

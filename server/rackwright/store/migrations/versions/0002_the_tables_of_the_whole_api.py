@@ -50,6 +50,7 @@ def _table(name: str, *columns: Any, node: bool = False, uuid: bool = True) -> N
 
 def upgrade() -> None:
     """Make the change."""
+    op.add_column("operation", *_columns(AutoString, "project", nullable=True))
     _make_groups()
     _make_allocation()
     _make_step_lists()
@@ -60,6 +61,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Take the change back."""
+    op.drop_column("operation", "project")
     for table in _TABLES:
         op.drop_table(table)
 
