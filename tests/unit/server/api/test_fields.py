@@ -10,17 +10,23 @@ from typing import Any
 import pytest
 
 from rackwright.api.fields import Field, Resource
+from rackwright.api.schemas.chassis import CHASSIS
 from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.schemas.driver import DRIVER
 from rackwright.api.schemas.history import HISTORY
 from rackwright.api.schemas.node import NODE
 from rackwright.api.schemas.port import PORT
+from rackwright.api.schemas.portgroup import PORTGROUP
+from rackwright.api.schemas.volume import CONNECTOR, TARGET
 from rackwright.api.versions import MAXIMUM
 from rackwright.domain.errors import Invalid
+from rackwright.store.chassis import Chassis
 from rackwright.store.conductor import Conductor
 from rackwright.store.history import NodeHistory
 from rackwright.store.node import Node
 from rackwright.store.port import Port
+from rackwright.store.portgroup import Portgroup
+from rackwright.store.volume import VolumeConnector, VolumeTarget
 from tests.unit.server.api_house import NODE as UUID
 from tests.unit.server.api_house import House
 
@@ -144,6 +150,10 @@ def test_a_port_field_is_refused_and_hidden_before_its_version(house: House, fie
     [
         (NODE, Node, {"conductor"}),
         (PORT, Port, {"node_uuid"}),
+        (PORTGROUP, Portgroup, {"node_uuid"}),
+        (CHASSIS, Chassis, set()),
+        (CONNECTOR, VolumeConnector, {"node_uuid"}),
+        (TARGET, VolumeTarget, {"node_uuid"}),
         (CONDUCTOR, Conductor, {"alive"}),
         (HISTORY, NodeHistory, set()),
     ],
@@ -153,7 +163,7 @@ def test_every_field_is_a_column_or_known_to_be_computed(resource: Resource, tab
     assert names - computed <= set(table.model_fields)
 
 
-@pytest.mark.parametrize("resource", [NODE, PORT, DRIVER, CONDUCTOR, HISTORY])
+@pytest.mark.parametrize("resource", [NODE, PORT, PORTGROUP, CHASSIS, DRIVER, CONDUCTOR, HISTORY])
 def test_no_field_is_newer_than_the_newest_version(resource: Resource) -> None:
     assert all(1 <= each.since <= MAXIMUM for each in resource.fields)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from tests.unit.server.api_house import MAC, NODE, PUBLIC, House, fault
 
@@ -289,6 +290,27 @@ def test_a_port_that_leaves_its_group_may_change_its_network_at_once(house: Hous
     leave += [{"op": "add", "path": "/physical_network", "value": "q"}]
     answer = house.call("PATCH", f"/ports/{port}", leave).json()
     assert (answer["portgroup_uuid"], answer["physical_network"]) == (None, "q")
+
+
+def test_a_longer_list_takes_no_more_queries(house: House) -> None:
+    node, asked = house.node(), []
+    paths = ("/portgroups/detail", f"/nodes/{node}/portgroups", "/ports/detail", "/volume/connectors?detail=true")
+
+    def note(*seen: Any) -> None:
+        asked.append(seen[2])
+
+    counts = []
+    for number in range(2):
+        for each in range(1 + 9 * number):
+            port = house.port(node, f"52:54:00:00:0{number}:0{each}", portgroup_uuid=group(house, node))
+            body = {"node_uuid": node, "type": "port", "connector_id": port}
+            assert house.call("POST", "/volume/connectors", body).status_code == 201
+        asked.clear()
+        event.listen(house.parts.engine, "before_cursor_execute", note)
+        assert [house.call("GET", path).status_code for path in paths] == [200] * len(paths)
+        event.remove(house.parts.engine, "before_cursor_execute", note)
+        counts.append(len(asked))
+    assert counts[0] == counts[1] > 0
 
 
 def test_the_default_mode_is_a_setting(tmp_path_factory: pytest.TempPathFactory) -> None:
