@@ -57,6 +57,7 @@ def main() -> None:
     parameters = _kernel_parameters(disc) if disc else ""
     _leave_tools(scratch, {"LOOP": loop.name, "NAME": message["name"]})
     _leave_devices(loop)
+    _leave_settings(scratch / "etc")
     _replace_files(scratch, {"/proc/cmdline": parameters, "/proc/sysrq-trigger": "", "/etc/resolv.conf": ""})
     _bring_up(loop, scratch / "on-lease")
     if disc:
@@ -108,6 +109,13 @@ def _leave_devices(loop: Path) -> None:
         os.mknod(path, status.st_mode, status.st_rdev)
     Path("/dev/shm").mkdir()
     run("mount", "-t", "tmpfs", "tmpfs", "/run")  # where each agent keeps its own certificate
+
+
+def _leave_settings(copy: Path) -> None:
+    """Give the machine an /etc of its own, with the folder that a rescued one needs."""
+    shutil.copytree("/etc", copy, symlinks=True)
+    (copy / "ipa-rescue-config").mkdir(exist_ok=True)
+    run("mount", "--bind", copy, "/etc")
 
 
 def _replace_files(scratch: Path, texts: dict[str, str]) -> None:
