@@ -108,10 +108,10 @@ class Daemon:
         """Create nodes of fake hardware; return their UUIDs."""
         return [self.done("POST", "/v1/nodes", {"driver": "fake-hardware", **fields})["uuid"] for _ in range(count)]
 
-    def verb(self, uuids: Sequence[str], target: str) -> None:
+    def verb(self, uuids: Sequence[str], target: str, **more: Any) -> None:
         """Ask for a provision target."""
         for uuid in uuids:
-            self.done("PUT", f"/v1/nodes/{uuid}/states/provision", {"target": target})
+            self.done("PUT", f"/v1/nodes/{uuid}/states/provision", {"target": target, **more})
 
     def nodes(self) -> Mapping[str, dict[str, Any]]:
         """Return what is to be seen of all nodes."""
@@ -126,9 +126,9 @@ class Daemon:
         assert not errors, errors
         return all(seen[uuid]["provision_state"] == state and not seen[uuid]["reservation"] for uuid in uuids)
 
-    def bring(self, uuids: Sequence[str], target: str, state: str, seconds: float = 60) -> None:
+    def bring(self, uuids: Sequence[str], target: str, state: str, seconds: float = 60, **more: Any) -> None:
         """Ask for a target and wait for the state that it leads to."""
-        self.verb(uuids, target)
+        self.verb(uuids, target, **more)
         until(lambda: self.reached(uuids, state), seconds, f"{target} to {state}")
 
     def done(self, method: str, path: str, body: Any = None) -> Any:

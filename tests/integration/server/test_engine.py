@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,37 @@ def test_ten_nodes_go_through_their_life_in_a_run_for_each_phase(daemon: Daemon)
     started = [line for line in daemon.log.read_text().splitlines() if "A run starts" in line]
     assert len(started) < 30, "nodes share runs"
     assert list((daemon.state / "runs").iterdir()) == [], "nothing stays of runs that ended well"
+
+
+def step(key: str, **more: Any) -> dict[str, Any]:
+    interface, _, name = key.partition(".")
+    return {"interface": interface, "step": name, **more}
+
+
+def test_the_other_verbs_run_their_playbooks_too(daemon: Daemon) -> None:
+    daemon.client.headers["X-OpenStack-Ironic-API-Version"] = "1.115"
+    (adopted,) = daemon.create(1)
+    (child,) = daemon.create(1, parent_node=adopted)
+
+    def powered() -> list[str]:
+        return [daemon.done("GET", f"/v1/nodes/{uuid}")["power_state"] for uuid in (adopted, child)]
+
+    power = [step("power.power_on"), step("deploy.wait", args={"seconds": 1}), step("power.reboot")]
+    plan = [*power, step("power.power_on", execute_on_child_nodes=True), step("deploy.hold"), step("power.power_off")]
+    daemon.bring([adopted], "manage", "manageable")
+    daemon.bring([adopted], "clean", "clean hold", clean_steps=plan)
+    assert powered() == ["power on", "power on"]
+    daemon.bring([adopted], "unhold", "manageable")
+    assert powered() == ["power off", "power on"]
+    daemon.bring([adopted], "adopt", "active")
+    daemon.bring([adopted], "rescue", "rescue", rescue_password="canary")
+    daemon.bring([adopted], "unrescue", "active")
+    daemon.bring([adopted], "service", "service wait", service_steps=[step("vendor.trigger_servicewait")])
+    daemon.verb([adopted], "abort")
+    until(lambda: daemon.nodes()[adopted]["provision_state"] == "active", 30, "the end of the service")
+    assert "aborted" in daemon.nodes()[adopted]["last_error"]
+    daemon.bring([adopted], "service", "active", service_steps=[step("vendor.log_passthrough"), step("power.reboot")])
+    daemon.bring([adopted], "deleted", "available")
 
 
 def test_nobody_waits_for_a_slow_node(daemon: Daemon) -> None:
