@@ -11,6 +11,7 @@ from rackwright import __version__, catalog
 from rackwright.api import errors
 from rackwright.api.admission import Admission
 from rackwright.api.deps import Parts
+from rackwright.api.documents import Documented
 from rackwright.api.gate import Gate, Limits
 from rackwright.api.v1 import ROUTERS
 from rackwright.auth import authenticator
@@ -35,7 +36,8 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = open_engine(settings.database)
     migrate(engine)
-    app = FastAPI(
+    app = Documented(
+        routers=ROUTERS,
         title="Rackwright",
         version=__version__,
         description="Ironic's v1 API. The header X-OpenStack-Ironic-API-Version chooses the version, 1.1 by default.",
@@ -46,8 +48,6 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     app.state.parts = Parts(settings, engine, offer or _offer(settings), sealer, _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app)
-    for router in ROUTERS:
-        app.include_router(router)
     app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))
     return app
 

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any
 
-import pydantic_core
+import orjson
 from fastapi import Depends, Request, Response
 from sqlalchemy import Engine
 from sqlmodel import Session
 
 from rackwright.api.admission import caller_of
+from rackwright.api.bodies import parsed
 from rackwright.api.errors import BadIdent
 from rackwright.api.fields import Site
 from rackwright.api.gate import BODY_KEY
@@ -26,7 +29,7 @@ from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVer
 from rackwright.services.context import Context
 from rackwright.services.policy import Policy
 from rackwright.settings import Settings
-from rackwright.store.sealing import Sealer, holds_seal
+from rackwright.store.sealing import Sealer
 from rackwright.store.session import session_of
 
 _READING = ("GET", "HEAD", "OPTIONS")
@@ -98,20 +101,15 @@ class Call:
         body = self.request.scope.get(BODY_KEY, b"")
         if not body or "json" not in self.request.headers.get("content-type", "json").lower():
             return None
-        try:
-            found = pydantic_core.from_json(body, allow_inf_nan=False)
-        except ValueError as error:
-            raise Invalid(f"The body is not valid JSON: {error}.") from error
-        if holds_seal(found):
-            raise Invalid("The key $sealed is reserved: secrets are sent in clear and sealed by the service.")
-        return found
+        return parsed(body)
 
     def query(self, args: Args) -> dict[str, Any]:
         """Return the arguments of the query; raise Invalid, MissingParameter or NotAcceptableVersion."""
         given: dict[str, Any] = {}
         for name, value in self.request.query_params.multi_items():
-            repeated = name in given and name in args and args[name].kind.repeated
-            given[name] = f"{given[name]},{value}" if repeated else value
+            if name in given and name in args and not args[name].kind.repeated:
+                raise Invalid(f"Argument {name} is given twice; give it once.")
+            given[name] = f"{given[name]},{value}" if name in given else value
         return self._read(given, args)
 
     def arguments(self, args: Args) -> dict[str, Any]:
@@ -149,7 +147,14 @@ def reply(content: Any = None, status: int = 200, *, location: str | None = None
     headers = {} if location is None else {"Location": location}
     if content is None:
         return Response(status_code=status, headers=headers)
-    return Response(pydantic_core.to_json(content), status, headers, media_type="application/json")
+    return Response(_written(content), status, headers, media_type="application/json")
+
+
+def _written(content: Any) -> bytes:
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # a number of more than 64 bits
+        return json.dumps(content, default=datetime.isoformat).encode()
 
 
 def checked_ident(ident: str) -> str:

@@ -40,6 +40,7 @@ _IDENT_LAST = re.compile(
 _DOT_JSON_UNTIL = 91
 
 _DEEPEST = 25
+_LONGEST_LENGTH = 18  # digits of a Content-Length; more are not worth reading
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -167,7 +168,7 @@ def _body_problem(body: bytes, path: str) -> Any:
 async def _body(receive: Receive, largest: int, headers: Headers) -> bytes:
     """Return the whole body; raise _TooLarge as soon as it is known to be too large."""
     announced = headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > largest:
+    if announced.isdecimal() and (len(announced) > _LONGEST_LENGTH or int(announced) > largest):
         raise _TooLarge
     parts, size = [], 0
     while True:

@@ -30,10 +30,16 @@ class Kind:
     schema: Mapping[str, Any]
     normal: Callable[[Any], Any] = _same
     repeated: bool = False  # a query argument that may be given several times
+    shown: Mapping[str, Any] | None = None  # the schema of answers, where clients may write a value in more ways
     _validator: Draft202012Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_validator", Draft202012Validator(dict(self.schema)))
+
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """Return the schema of the value in answers."""
+        return self.schema if self.shown is None else self.shown
 
     def read(self, value: Any, name: str) -> Any:
         """Return the value in the form we keep; raise Invalid, which names the argument and what is wrong."""
@@ -51,6 +57,7 @@ class Kind:
         return replace(
             self,
             schema={"anyOf": [dict(self.schema), {"type": "null"}]},
+            shown={"anyOf": [dict(self.outcome), {"type": "null"}]},
             normal=lambda value: None if value is None else self.normal(value),
         )
 
@@ -120,11 +127,13 @@ def _boolean(value: bool | str) -> bool:
     return value.strip().lower() in _TRUE
 
 
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
+
+
 def _integer(value: float | str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError(f"{value!r} is not an integer") from None
+    if isinstance(value, str) and not _WHOLE_NUMBER.fullmatch(value.strip()):
+        raise ValueError(f"{value[:_LONGEST_TEXT]!r} is not an integer")
+    return int(value)
 
 
 def integer(least: int, most: int) -> Kind:
@@ -136,14 +145,7 @@ def integer(least: int, most: int) -> Kind:
             raise ValueError(f"{number} is not between {least} and {most}")
         return number
 
-    return Kind(_NUMBER | {"minimum": least, "maximum": most}, within)
-
-
-def _positive(value: float | str) -> int:
-    number = _integer(value)
-    if number < 1:
-        raise ValueError(f"{number} is less than 1")
-    return number
+    return Kind(_NUMBER | {"minimum": least, "maximum": most}, within, shown={"type": "integer"})
 
 
 def _trait(value: str) -> str:
@@ -176,9 +178,9 @@ NAME = Kind(_STRING, _name)
 OWN_NAME = Kind(_STRING, _own_name)
 IDENT = Kind(_STRING, _ident)
 MAC = Kind(_STRING, _mac)
-BOOLEAN = Kind({"type": ["boolean", "string"]}, _boolean)
-INTEGER = Kind(_NUMBER, _integer)
-POSITIVE = Kind(_NUMBER, _positive)
+BOOLEAN = Kind({"type": ["boolean", "string"]}, _boolean, shown={"type": "boolean"})
+INTEGER = integer(-(2**31), 2**31 - 1)
+POSITIVE = integer(1, 2**63 - 1)
 OBJECT = Kind({"type": "object"})
 LIST = Kind({"type": "array"})
 TRAIT = Kind(_STRING | {"maxLength": 255}, _trait)

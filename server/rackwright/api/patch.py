@@ -5,16 +5,21 @@
 from __future__ import annotations
 
 import copy
+import json
+from dataclasses import dataclass
 from typing import Any
 
 import jsonpatch
+import jsonpointer
 
 from rackwright.api.fields import Field, Resource, Row
 from rackwright.domain.errors import Invalid, InvalidPatch, NotAcceptableVersion
+from rackwright.store.sealing import SEALED
 
 _CHANGING = ("add", "replace", "remove", "move", "copy")
 _WITH_VALUE = ("add", "replace", "test")
 _WITH_SOURCE = ("move", "copy")
+_MOST_OPERATIONS, _MOST_COPIED, _DEEPEST = 1000, 2**20, 25
 
 
 def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[str, Any]:
@@ -24,10 +29,12 @@ def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[s
     """
     if not isinstance(operations, list):
         raise Invalid("A patch is a JSON list of objects with op and path.")
+    if len(operations) > _MOST_OPERATIONS:
+        raise Invalid(f"A patch has {_MOST_OPERATIONS} operations at most; send several patches.")
     before = {each.name: row[each.name] for each in resource.visible(minor) if each.compute is None}
-    after = copy.deepcopy(before)
+    after, allowance = copy.deepcopy(before), _Allowance(_MOST_COPIED)
     for operation in operations:
-        after = _applied(resource, after, operation, minor)
+        after = _applied(resource, after, operation, minor, allowance=allowance)
     touched = {name for name, value in after.items() if value != before[name]}
     return {name: _read(resource.by_name[name], after[name], minor) for name in after if name in touched}
 
@@ -38,9 +45,24 @@ def _read(field: Field, value: Any, minor: int) -> Any:
     return field.read(value, minor)
 
 
-def _applied(resource: Resource, document: dict[str, Any], operation: Any, minor: int) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Allowance:
+    """How much a patch may still copy: a few operations could double a document again and again."""
+
+    characters: int
+
+    def spend(self, path: str, value: Any) -> None:
+        self.characters -= len(json.dumps(value))
+        if self.characters < 0:
+            raise InvalidPatch(path=path, reason="the patch copies more than 1 MiB")
+
+
+def _applied(
+    resource: Resource, document: dict[str, Any], operation: Any, minor: int, *, allowance: _Allowance
+) -> dict[str, Any]:
     field = _checked(resource, operation, minor)
     path = operation["path"]
+    _check_growth(document, operation, allowance)
     if operation["op"] == "remove" and path == f"/{field.name}":
         if field.required:
             raise InvalidPatch(path=path, reason="the field is mandatory")
@@ -50,6 +72,25 @@ def _applied(resource: Resource, document: dict[str, Any], operation: Any, minor
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
         raise InvalidPatch(path=path, reason=str(error)) from error
     return patched
+
+
+def _check_growth(document: dict[str, Any], operation: dict[str, Any], allowance: _Allowance) -> None:
+    path, value = operation["path"], operation.get("value")
+    if operation["op"] in _WITH_SOURCE:
+        try:
+            value = jsonpointer.resolve_pointer(document, operation["from"])
+        except jsonpointer.JsonPointerException as error:
+            raise InvalidPatch(path=path, reason=str(error)) from error
+        allowance.spend(path, value)
+    if path.count("/") + _levels(value) > _DEEPEST:
+        raise InvalidPatch(path=path, reason=f"what it makes is nested more deeply than {_DEEPEST} levels")
+
+
+def _levels(value: Any) -> int:
+    """Return how deeply a value is nested."""
+    if isinstance(value, dict):
+        return 1 + max(map(_levels, value.values()), default=0)
+    return 1 + max(map(_levels, value), default=0) if isinstance(value, list) else 0
 
 
 def _checked(resource: Resource, operation: Any, minor: int) -> Field:
@@ -84,6 +125,8 @@ def _check_source(resource: Resource, operation: dict[str, Any], minor: int) -> 
 def _field(resource: Resource, path: str, minor: int) -> Field:
     if not path.startswith("/") or len(path) < 2:
         raise InvalidPatch(path=path or "''", reason="a path starts with / and the name of a field")
+    if SEALED in path:
+        raise InvalidPatch(path=path, reason=f"the key {SEALED} is reserved; secrets are sent in clear")
     name = path.split("/", 2)[1].replace("~1", "/").replace("~0", "~")
     found = resource.by_name.get(name)
     if found is None or found.compute is not None:

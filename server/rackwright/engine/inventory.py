@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rackwright.domain.errors import Invalid
+from rackwright.store.sealing import SEALED, holds_seal
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _BOOTIF = re.compile(r"(?:01|20)-((?:[0-9a-f]{2}-){5}[0-9a-f]{2})")
@@ -75,6 +76,8 @@ def check(body: Any) -> tuple[dict[str, Any], dict[str, Any], list[Note]]:
     """Return inventory, plugin data and notes of a report; raise ReportInvalid where its form is wrong."""
     if not isinstance(body, dict) or not isinstance(body.get("inventory"), dict):
         raise ReportInvalid(reason="it must be an object with the object inventory")
+    if holds_seal(body):
+        raise ReportInvalid(reason=f"the key {SEALED} is reserved")
     interfaces = body["inventory"].get("interfaces")
     if not isinstance(interfaces, list) or not interfaces:
         raise ReportInvalid(reason="inventory.interfaces must be a list with at least one interface")

@@ -8,7 +8,10 @@ A method of a node is a step of its vendor interface in the phase ``management``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
+
+from anyio.to_thread import run_sync
 
 from rackwright.domain.errors import Invalid, MissingParameter
 from rackwright.domain.passthru import Passthru
@@ -19,6 +22,7 @@ from rackwright.services import access, drivers, management, nodes, validate
 from rackwright.services.context import Context
 from rackwright.services.management import Question
 from rackwright.store.node import Node
+from rackwright.store.session import reading
 
 Methods = dict[str, Passthru]
 _ATTEMPTED = "Calling a vendor method"
@@ -34,7 +38,7 @@ async def call(ident: str, method: str, verb: str, args: Mapping[str, Any], *, c
 
     Raise Invalid or MissingParameter for a wrong call, else as ``management.ask`` does.
     """
-    step, passthru = _chosen(_offered(_node(ident, context), context), method, verb, ident)
+    step, passthru = await run_sync(_found, ident, method, verb, context)
     missing = sorted(name for name, info in step.argsinfo.items() if info.required and name not in args)
     if missing:
         raise MissingParameter(name=f"Argument {', '.join(missing)} of vendor method {method}")
@@ -64,6 +68,12 @@ def _node(ident: str, context: Context) -> Node:
     access.demand("baremetal:node:vendor_passthru", node, context=context)
     validate.check(node, Interface.VENDOR, attempted=_ATTEMPTED, context=context)
     return node
+
+
+def _found(ident: str, method: str, verb: str, context: Context) -> tuple[Step, Passthru]:
+    with reading(context.engine) as session:  # the request's own would hold the lock that management waits for
+        own = replace(context, session=session)
+        return _chosen(_offered(_node(ident, own), own), method, verb, ident)
 
 
 def _offered(node: Node, context: Context) -> dict[str, tuple[Step, Passthru]]:

@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+from anyio.to_thread import run_sync
 
 from rackwright.domain.errors import Unavailable
 from rackwright.services import management, nodes
 from rackwright.services.context import Context
+from rackwright.store.session import reading
 
 _POWER_FAILURE = "power failure"
 
@@ -25,8 +29,7 @@ async def attach(ident: str, device: str, image: str, *, context: Context) -> No
 
     Raise Unavailable while the node is in power failure, else as ``management.begin`` does.
     """
-    if nodes.get(ident, context=context).fault == _POWER_FAILURE:
-        raise Unavailable(f"Node {ident} is in power failure: its BMC does not answer. Attach the image afterwards.")
+    await run_sync(_check_bmc, ident, context)
     args = {"device_type": device, "image_url": image}
     await management.begin(ident, management.ATTACH_MEDIA, args, context=context)
 
@@ -34,3 +37,10 @@ async def attach(ident: str, device: str, image: str, *, context: Context) -> No
 async def detach(ident: str, devices: Sequence[str], *, context: Context) -> None:
     """Let the drives of these kinds be emptied; raise as ``management.begin`` does."""
     await management.begin(ident, management.DETACH_MEDIA, {"device_types": list(devices)}, context=context)
+
+
+def _check_bmc(ident: str, context: Context) -> None:
+    with reading(context.engine) as session:  # the request's own would hold the lock that management waits for
+        fault = nodes.get(ident, context=replace(context, session=session)).fault
+    if fault == _POWER_FAILURE:
+        raise Unavailable(f"Node {ident} is in power failure: its BMC does not answer. Attach the image afterwards.")

@@ -22,7 +22,8 @@ from cryptography.fernet import Fernet, InvalidToken
 from rackwright.domain.errors import OperationFailed
 
 MASK = "******"
-_SEALED = "$sealed"
+SEALED = "$sealed"
+"""The key of an object that stands for a sealed secret."""
 _WORDS = re.compile(
     "password|adminpass|admin_pass|auth_token|token|new_pass|secret|sys_pswd|configdrive|chappassword|chapsecret"
     "|encrypted_key|private_key|fernetkey|sslkey|passphrase|snmp_auth_key|snmp_priv_key",
@@ -51,13 +52,13 @@ def is_secret(name: str) -> bool:
 
 def is_sealed(value: object) -> bool:
     """Return whether the value is a sealed one."""
-    return isinstance(value, dict) and _SEALED in value
+    return isinstance(value, dict) and SEALED in value
 
 
 def holds_seal(value: object) -> bool:
     """Return whether a sealed value stands anywhere in it; what a client sends must not hold one."""
     if isinstance(value, dict):
-        return _SEALED in value or any(holds_seal(each) for each in value.values())
+        return SEALED in value or any(holds_seal(each) for each in value.values())
     return isinstance(value, list) and any(holds_seal(each) for each in value)
 
 
@@ -81,11 +82,11 @@ class Sealer:
         return _mapped(data, secret=lambda _: MASK, sealed=lambda _: MASK)
 
     def _close(self, value: Any) -> dict[str, str]:
-        return {_SEALED: self._fernet.encrypt(json.dumps(value).encode()).decode()}
+        return {SEALED: self._fernet.encrypt(json.dumps(value).encode()).decode()}
 
     def _open(self, value: Any) -> Any:
         try:
-            return json.loads(self._fernet.decrypt(value[_SEALED]))
+            return json.loads(self._fernet.decrypt(value[SEALED]))
         except (InvalidToken, TypeError, ValueError) as error:
             raise OperationFailed(
                 attempted="Opening a secret of the database",

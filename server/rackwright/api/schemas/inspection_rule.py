@@ -15,6 +15,7 @@ from rackwright.engine.inspection_grammar import clauses
 
 SINCE = 96
 
+_SHOWN = {"type": ["array", "null"]}
 _open = partial(Field, since=SINCE, create=True, patch=True)
 
 
@@ -23,7 +24,7 @@ def _steps(kind: inspection_grammar.Kind, *, least: int) -> Kind:
         clauses(kind, value)
         return value
 
-    return Kind({"type": "array", "minItems": least, "items": inspection_grammar.schema(kind)}, checked)
+    return Kind({"type": "array", "minItems": least, "items": inspection_grammar.schema(kind)}, checked, shown=_SHOWN)
 
 
 CONDITIONS, ACTIONS = _steps("condition", least=0), _steps("action", least=1)

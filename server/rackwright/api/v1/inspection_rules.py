@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_uuid, reply
@@ -12,12 +12,13 @@ from rackwright.api.documents import creates, patches, takes
 from rackwright.api.fields import Row
 from rackwright.api.kinds import TEXT
 from rackwright.api.patch import changes
+from rackwright.api.routing import Router
 from rackwright.api.schemas.inspection_rule import INSPECTION_RULE, SINCE
 from rackwright.api.versions import since
 from rackwright.services import inspection_rules
 from rackwright.store.inspection_rule import InspectionRule
 
-router = APIRouter(prefix="/v1/inspection_rules", tags=["inspection rules"])
+router = Router(prefix="/v1/inspection_rules", tags=["inspection rules"])
 
 _FILTERS: Args = {"phase": Arg(TEXT)}
 _READ, _WRITE = [since(SINCE)], [since(SINCE, refusal=405)]

@@ -75,7 +75,7 @@ def detail(call: CallDep) -> Response:
     return listed(call, detail=True)
 
 
-@router.post("", summary="Create a node", openapi_extra=creates(NODE))
+@router.post("", summary="Create a node", status_code=201, openapi_extra=creates(NODE))
 def create(call: CallDep) -> Response:
     """Create a node."""
     call.query({})
@@ -110,7 +110,7 @@ def patch(call: CallDep, ident: str) -> Response:
     return _shown(call, node, _RESET)
 
 
-@router.delete("/{ident}", summary="Remove a node")
+@router.delete("/{ident}", summary="Remove a node", status_code=204)
 def delete(call: CallDep, ident: str) -> Response:
     """Remove a node."""
     call.query({})

@@ -90,6 +90,22 @@ def test_the_openapi_document_knows_paths_arguments_and_bodies(house: House) -> 
         ["driver"],
         True,
     )
-    filters = {each["name"] for each in document["paths"]["/v1/nodes"]["get"]["parameters"]}
+    filters = {each.get("name") for each in document["paths"]["/v1/nodes"]["get"]["parameters"]}
     assert {"driver", "limit", "fields"} <= filters
     assert "clean_steps" in str(document["paths"]["/v1/nodes/{ident}/states/provision"]["put"]["requestBody"])
+
+
+def test_the_openapi_document_tells_the_version_and_every_answer(house: House) -> None:
+    document = house.client.get("/openapi.json").json()
+    patch = document["paths"]["/v1/inspection_rules/{uuid}"]["patch"]
+    assert "Since 1.96." in patch["description"]
+    assert {"$ref": "#/components/parameters/version"} in patch["parameters"]
+    assert {"200", "400", "401", "403", "404", "405", "406", "409", "413", "503"} == set(patch["responses"])
+    shown = patch["responses"]["200"]["content"]["application/json"]["schema"]
+    assert shown == {"$ref": "#/components/schemas/InspectionRule"}
+    assert "actions" in document["components"]["schemas"]["InspectionRule"]["properties"]
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            assert operation["summary"], (path, method)
+            assert "422" not in operation["responses"], (path, method)
+            assert {"400", "404", "406", "413"} <= set(operation["responses"]), (path, method)

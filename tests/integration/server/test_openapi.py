@@ -1,0 +1,152 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Requests made out of the OpenAPI document, right ones and wrong ones, against the application with a conductor."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.core.result import Ok
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from rackwright.app import create_app
+from rackwright.engine.conductor import Conductor
+from rackwright.engine.world import World
+from rackwright.runner.fake import FakeRunner
+from rackwright.settings import Settings
+from rackwright.store.columns import now
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+EXAMPLES = 12
+VERSION = "X-OpenStack-Ironic-API-Version"
+UUID = "{0}1111111-1111-4111-8111-111111111111"
+"""The resources that are there, by the first digit."""
+NODE, MAC = UUID.format(1), "52:54:00:aa:bb:01"
+STEP = {"interface": "bios", "step": "factory_reset", "args": {}}
+SEEDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("chassis", {"uuid": UUID.format(8)}),
+    ("nodes", {"uuid": NODE, "name": "node-1", "driver": "fake-hardware", "resource_class": "baremetal"}),
+    ("portgroups", {"uuid": UUID.format(3), "node_uuid": NODE, "name": "group-1"}),
+    ("ports", {"uuid": UUID.format(2), "node_uuid": NODE, "address": MAC, "name": "port-1"}),
+    ("allocations", {"uuid": UUID.format(4), "name": "allocation-1", "resource_class": "none"}),
+    ("deploy_templates", {"uuid": UUID.format(5), "name": "CUSTOM_A", "steps": [{**STEP, "priority": 1}]}),
+    ("runbooks", {"uuid": UUID.format(6), "name": "CUSTOM_B", "steps": [{**STEP, "order": 1}]}),
+    ("inspection_rules", {"uuid": UUID.format(7), "actions": [{"op": "fail", "args": {"msg": "no"}}]}),
+    ("volume/connectors", {"uuid": UUID.format(9), "node_uuid": NODE, "type": "iqn", "connector_id": "iqn.a"}),
+    ("volume/targets", {"uuid": UUID.format("a"), "node_uuid": NODE, "volume_type": "iscsi", "volume_id": "1",
+                        "boot_index": 0}),
+)  # fmt: skip
+KNOWN = {
+    "ident": [NODE, "node-1", "port-1", MAC, "group-1", *(UUID.format(each) for each in "23456")],
+    "uuid": [UUID.format(each) for each in "2789a"],
+    "name": ["fake-hardware"],
+    "driver": ["fake-hardware"],
+    "hostname": ["conductor-1"],
+    "trait": ["CUSTOM_A"],
+    "method": ["first_method", "third_method_sync"],
+    "indicator": ["led@system"],
+}
+
+
+class Site:
+    """The application, a conductor that plays every step at once, and a few resources."""
+
+    def __init__(self, folder: Path) -> None:
+        given_settings = {"state_dir": folder, "conductor_host": "conductor-1", "poll_interval": 0.01, "run_slots": 4}
+        self.settings = Settings(**given_settings, enabled_hardware_types=("fake-hardware", "redfish"), _env_file=None)
+        (folder / "http" / "boot").mkdir(parents=True)
+        self.app = create_app(self.settings)
+        self.client = TestClient(self.app, raise_server_exceptions=False, headers={VERSION: "1.115"})
+        parts = self.app.state.parts
+        world = World(parts.engine, self.settings, parts.catalog, parts.sealer, now)
+        self.conductor, self.stop = Conductor(world, FakeRunner()), threading.Event()
+        self.conductor.start()
+        self.thread = threading.Thread(target=self.conductor.serve, args=(self.stop,))
+        self.thread.start()
+
+    def close(self) -> None:
+        """End the conductor."""
+        self.stop.set()
+        self.thread.join()
+        self.conductor.finish()
+        self.app.state.parts.engine.dispose()
+
+    def seed(self) -> None:
+        """Let every resource be there."""
+        for path, body in SEEDS:
+            answer = self.client.post(f"/v1/{path}", json=body)
+            assert answer.status_code in (201, 400, 409), answer.text
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    made = Site(tmp_path_factory.mktemp("site"))
+    yield made
+    made.close()
+
+
+def requests_of(operation: Any) -> st.SearchStrategy[Any]:
+    """Return right and wrong requests, most of them at a resource that is there and in the newest version."""
+    modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+    cases = st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes))
+
+    def aimed(case: Any, place: int) -> Any:
+        for name in list(case.path_parameters or {}):
+            if place and name in KNOWN:
+                case.path_parameters[name] = KNOWN[name][place % len(KNOWN[name])]
+        if place % 3:
+            case.headers = {**(case.headers or {}), VERSION: "1.115"}
+        return case
+
+    return st.builds(aimed, cases, st.integers(0, 11))
+
+
+def broken(site: Site, operation: Any) -> str | None:
+    """Return what went wrong with an operation, None when every answer was one that the document tells."""
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(requests_of(operation))
+    def ask(case: Any) -> None:
+        answer = case.call(session=site.client)
+        case.validate_response(answer, checks=CHECKS)
+
+    try:
+        ask()
+    except FailureGroup as failed:
+        return f"{operation.label}: {failed} {getattr(failed, 'exceptions', '')}"
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_answer_is_one_that_the_document_tells(site: Site) -> None:
+    schema = schemathesis.openapi.from_asgi("/openapi.json", site.app)
+    failures = []
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        site.seed()
+        failures.append(broken(site, found.ok()))
+    told = [each for each in failures if each]
+    assert not told, "\n\n".join(told)
