@@ -176,6 +176,8 @@ def _carried_out(steps: Steps, node: Node, catalog: Catalog) -> Steps:
 
 def _power_step(name: str, wanted: Step, node: Node, catalog: Catalog) -> Step:
     """Return the step of the node's power implementation that does what a reserved name says."""
+    if node.disable_power_off and wanted.name == "power_off":
+        raise InvalidStep(step=wanted.key, reason=f"disable_power_off is set on node {node.uuid}")
     power = single(node, Phase.POWER, SET_POWER, catalog)
     changes = {
         "name": name,

@@ -81,6 +81,8 @@ def start_phase(
     transitions.move(node, VERBS[verb].event, at=now(), target=wanted)
     node.last_error = None
     _keep_secrets(node, sealer, settings, wish)
+    if phase in (Phase.DEPLOY, Phase.ADOPT):
+        transitions.note_image_type(node)
     started = Operation(
         node_id=node.id or 0,
         phase=phase.value,

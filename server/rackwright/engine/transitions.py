@@ -124,6 +124,14 @@ def lose_power(node: Node, target: str) -> None:
         node.driver_internal_info = {key: value for key, value in node.driver_internal_info.items() if key not in gone}
 
 
+def note_image_type(node: Node) -> None:
+    """Note whether the image of the instance is one of a whole disk (contract: engine.md section 5)."""
+    info = node.instance_info
+    told, parts = info.get("image_type"), bool(info.get("kernel") and info.get("ramdisk"))
+    whole = told == "whole-disk" if told else not parts
+    node.driver_internal_info = {**node.driver_internal_info, "is_whole_disk_image": whole}
+
+
 def wipe_instance(node: Node, *, session: Session) -> None:
     """Take every trace of an instance off the node (contract: engine.md section 5)."""
     if node.driver_internal_info.get("automatic_lessee"):

@@ -98,6 +98,38 @@ def test_a_power_step_between_steps_of_the_agent_leaves_it_running(
     assert house.look(machine).provision_state == "active"
 
 
+def test_a_machine_that_must_stay_on_is_not_switched_off_by_a_step(house: VerbsHouse, machine: str) -> None:
+    house.change(machine, disable_power_off=True)
+    with pytest.raises(InvalidStep, match="disable_power_off"):
+        house.send(machine, "service", service_steps=[step("power.power_off")])
+    assert house.go(machine, "service", service_steps=[step("power.reboot")]) == "active"
+
+
+@pytest.mark.parametrize(
+    ("info", "whole"),
+    [
+        ({}, True),
+        ({"kernel": "k", "ramdisk": "r"}, False),
+        ({"kernel": "k", "ramdisk": "r", "image_type": "whole-disk"}, True),
+        ({"image_type": "partition"}, False),
+    ],
+)
+def test_an_adopted_node_knows_the_kind_of_its_image(house: VerbsHouse, info: dict[str, str], whole: bool) -> None:
+    uuid = house.node(provision_state="manageable", instance_info=info)
+    assert house.go(uuid, "adopt") == "active"
+    assert house.look(uuid).driver_internal_info["is_whole_disk_image"] is whole
+    assert house.steps_of(uuid) == ["power.read_power_state"]
+
+
+def test_a_node_that_cannot_be_adopted_says_why_and_has_no_power_state(house: VerbsHouse) -> None:
+    uuid = house.node(provision_state="manageable", power_state="power on")
+    house.script[f"{uuid} power.read_power_state"] = Failed("", "the BMC is silent")
+    assert house.go(uuid, "adopt") == "adopt failed"
+    node = house.look(uuid)
+    assert (node.power_state, node.target_provision_state) == (None, "active")
+    assert "silent" in (node.last_error or "")
+
+
 def test_a_service_without_the_agent_does_not_touch_the_instance(house: VerbsHouse, machine: str) -> None:
     for more in ({}, {"disable_ramdisk": True}):
         house.played.clear()
