@@ -233,7 +233,7 @@ class _Reporter:
             case Waiting(reason, seconds):
                 self._leave(uuid, "waiting", **{"for": reason, "seconds": seconds})
             case _Failed(cause, action, refused):
-                self._leave(uuid, "failed", cause=cause, action=action, refused=refused)
+                self._leave(uuid, "failed", cause=cause, action=action, **({"refused": True} if refused else {}))
             case None:
                 self._leave(uuid, "behind")
 

@@ -43,6 +43,37 @@ def test_bios_settings_are_stored_as_given(module: Any) -> None:
     assert "is no list of objects" in module("fake_step", **step)["msg"]
 
 
+def test_firmware_is_updated_to_what_the_url_names(module: Any) -> None:
+    step = {"name": "update", "interface": "firmware"}
+    settings = [{"component": "bmc", "url": "http://files.example.com/bmc-2.1.bin"}]
+    found = {"component": "bmc", "current_version": "bmc-2.1.bin", "last_version_flashed": "bmc-2.1.bin"}
+    assert module("fake_step", **step, args={"settings": settings})["facts"] == {"firmware_components": [found]}
+    assert "is no list of objects" in module("fake_step", **step, args={"settings": [{}]})["msg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "bar", "result"),
+    [
+        ("second_method", "kazoo", True),
+        ("second_method", "baz", False),
+        ("third_method_sync", "meow", True),
+        ("fourth_method_shared_lock", "woof", True),
+        ("fourth_method_shared_lock", 1, False),
+    ],
+)
+def test_a_vendor_method_likes_one_value(name: str, bar: Any, result: bool, module: Any) -> None:
+    answer = module("fake_step", name=name, interface="vendor", args={"bar": bar})
+    assert answer["facts"] == {"result": result}
+
+
+def test_one_of_the_lights_can_be_switched(module: Any) -> None:
+    step = {"name": "set_indicator", "interface": "management"}
+    light = {"indicator": "led", "component": "system", "state": "blinking"}
+    assert module("fake_step", **step, args=light)["facts"] == {}
+    for wrong in ({"state": "green"}, {"component": "chassis"}, {"indicator": "led-0", "component": "chassis"}):
+        assert "Choose led@system" in module("fake_step", **step, args=light | wrong)["msg"]
+
+
 @pytest.mark.parametrize("delay", ["soon", "1,later", "-1"])
 def test_a_delay_that_is_none_is_an_error(delay: str, module: Any) -> None:
     answer = module("fake_step", name="deploy", interface="deploy", driver_info={"fake_deploy_delay": delay})

@@ -44,6 +44,10 @@ NODE = "0b1c"
             {"event": "failed", "cause": "disk full", "action": "Free space."},
             Failed("deploy.write_image", "disk full", "Free space."),
         ),
+        (
+            {"event": "failed", "cause": "no such light", "action": "Choose another.", "refused": True},
+            Failed("deploy.write_image", "no such light", "Choose another.", refused=True),
+        ),
         ({"event": "behind"}, Behind()),
     ],
 )
