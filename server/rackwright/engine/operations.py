@@ -12,6 +12,7 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from pydantic import JsonValue
 from sqlmodel import Session
 
 from rackwright.domain.errors import RackwrightError
@@ -249,10 +250,14 @@ def carry_out(operation: Operation, node: Node, step: Step, *, session: Session,
         timeline.note(operation, node, Activity.WAITS, at=at)
         return
     operation.claimed_at = at
-    seconds = step.args.get("seconds")
-    limit = world.settings.max_conductor_wait_step_seconds
-    timed = isinstance(seconds, int | float)
-    wait(operation, node, Waiting(WaitFor.POLL, min(seconds, limit)) if timed else Waiting(WaitFor.AGENT), world=world)
+    wait(operation, node, _pause(step.args.get("seconds"), world), world=world)
+
+
+def _pause(seconds: JsonValue, world: World) -> Waiting:
+    """Return the wait of a step ``wait``: some seconds, up to the operator's limit, or until a heartbeat."""
+    if isinstance(seconds, int | float):
+        return Waiting(WaitFor.POLL, min(seconds, world.settings.max_conductor_wait_step_seconds))
+    return Waiting(WaitFor.AGENT)
 
 
 def _resume(node: Node, phase: Phase, at: datetime) -> None:
