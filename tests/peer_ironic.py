@@ -46,10 +46,10 @@ INTERFACES = {
 }
 
 
-def start(folder: Path, database: Database = "sqlite", *, settings: Sections | None = None) -> str:
+def start(folder: Path, database: Database = "sqlite", *, settings: Sections | None = None, token: str = "") -> str:
     """Start Ironic with an empty database, its data below ``folder``; return its URL once its conductor is up.
 
-    ``settings`` are added to those of ``ironic.conf``, by section.
+    ``settings`` are added to those of ``ironic.conf``, by section. ``token`` is needed to look where they ask for one.
     Raises RuntimeError when it is not up in time or a program has died; then all is stopped again.
     """
     programs = environment("ironic")
@@ -63,7 +63,7 @@ def start(folder: Path, database: Database = "sqlite", *, settings: Sections | N
         schema = [str(programs / "ironic-dbsync"), "--config-file", str(file), "create_schema"]
         subprocess.run(schema, check=True, capture_output=True)
         _launch([str(programs / "ironic"), "--config-file", str(file)], folder=folder)
-        _await(lambda: b"fake-hardware" in _get(f"{url}/v1/drivers"), folder=folder, what="Ironic's conductor")
+        _await(lambda: b"fake-hardware" in _get(f"{url}/v1/drivers", token), folder=folder, what="Ironic")
     except BaseException:
         stop(folder)
         raise
@@ -182,8 +182,9 @@ def _await(ready: Callable[[], bool], *, folder: Path, what: str) -> None:
         time.sleep(0.1)
 
 
-def _get(url: str) -> bytes:
-    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=30) as answer:
+def _get(url: str, token: str) -> bytes:
+    request = urllib.request.Request(url, headers={"X-Auth-Token": token})
+    with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=30) as answer:
         body: bytes = answer.read()
         return body
     return b""

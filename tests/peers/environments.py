@@ -24,7 +24,7 @@ def environment(name: str) -> Path:
     if not filled.is_file() or filled.read_text() != pins.read_text():
         uv = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
         subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(home)], check=True)
-        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", home / "bin/python"]
-        subprocess.run([*install, "--requirement", pins], check=True)
+        install = [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(home / "bin/python")]
+        subprocess.run([*install, "--requirement", str(pins)], check=True)
         shutil.copy(pins, filled)
     return home / "bin"
