@@ -34,7 +34,7 @@ POWER_AFTER = {
 """Target of a power action to the power state after it."""
 
 BOOT_DEVICES = ["pxe"]
-INDICATORS = (
+INDICATORS: tuple[Data, ...] = (
     {"name": "led-0", "component": "chassis", "readonly": True, "states": ["off", "on"], "state": "on"},
     {"name": "led", "component": "system", "readonly": False, "states": ["blinking", "off", "on"], "state": "on"},
 )

@@ -90,6 +90,15 @@ class Bmc(ABC):
 
     notes: list[str] = field(default_factory=list)
 
+    @property
+    @abstractmethod
+    def machine(self) -> str:
+        """Return a text that is the same for everybody who talks to this machine through this BMC."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Read anew what was read before."""
+
     @abstractmethod
     def power_state(self) -> str:
         """Return ``on``, ``off`` or ``unknown``."""

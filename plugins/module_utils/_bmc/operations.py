@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from functools import wraps
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import (
@@ -20,6 +21,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import 
     POWER_TARGETS,
     Bmc,
 )
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.turn import turn
 
 Data = dict[str, Any]
 
@@ -67,6 +69,25 @@ class Change:
         return {"before": self.before, "after": self.after} if self.before else {}
 
 
+Operation = Callable[..., Change]
+
+
+def in_turn(operation: Operation) -> Operation:
+    """Let an operation wait until nobody else on this host changes the machine; a check changes nothing."""
+
+    @wraps(operation)
+    def alone(bmc: Bmc, params: Data, *, check: bool) -> Change:
+        if check:
+            return operation(bmc, params, check=True)
+        with turn(bmc.machine) as waited:
+            if waited:
+                bmc.forget()
+            return operation(bmc, params, check=False)
+
+    return alone
+
+
+@in_turn
 def set_power(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Bring the machine to a power state; a reboot is always one, and turns on a machine that is off."""
     state = params["state"]
@@ -78,6 +99,7 @@ def set_power(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(changes, {"power_state": before}, {"power_state": goal}, facts={"power_state": POWER_STATES[goal]})
 
 
+@in_turn
 def set_boot_device(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Choose what the machine boots from."""
     wanted = {"device": params["device"], "persistent": params["persistent"]}
@@ -89,6 +111,7 @@ def set_boot_device(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(before != wanted, before, wanted, facts={"boot_device": told})
 
 
+@in_turn
 def set_boot_mode(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Choose the mode that the machine boots in."""
     mode = params["mode"]
@@ -98,6 +121,7 @@ def set_boot_mode(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(before != mode, {"mode": before}, {"mode": mode}, facts={"boot_mode": mode})
 
 
+@in_turn
 def set_secure_boot(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Choose whether the machine boots signed software only."""
     wanted = params["enabled"]
@@ -107,6 +131,7 @@ def set_secure_boot(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(before != wanted, {"enabled": before}, {"enabled": wanted}, facts={"secure_boot": wanted})
 
 
+@in_turn
 def interrupt(bmc: Bmc, _params: Data, *, check: bool) -> Change:
     """Interrupt the machine; nothing can tell whether it was before."""
     if not check:
@@ -114,6 +139,7 @@ def interrupt(bmc: Bmc, _params: Data, *, check: bool) -> Change:
     return Change(changed=True)
 
 
+@in_turn
 def set_indicator(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Bring a light into a state."""
     name, component, wanted = params["name"], params["component"], params["state"]
@@ -124,6 +150,7 @@ def set_indicator(bmc: Bmc, params: Data, *, check: bool) -> Change:
     return Change(before != wanted, {"state": before}, {"state": wanted})
 
 
+@in_turn
 def set_media(bmc: Bmc, params: Data, *, check: bool) -> Change:
     """Insert an image into a virtual drive, or empty the drives."""
     wanted = params["image"] if params["state"] == "present" else None

@@ -71,6 +71,17 @@ class RedfishBmc(Bmc):
             self._path, self._system = self._find(system_id)
         self._is_fresh = True
 
+    @property
+    def machine(self) -> str:
+        """Return the address of the service with the path of the system."""
+        return f"{self._service.base.lower()}{self._path.rstrip('/')}"
+
+    def forget(self) -> None:
+        """Read the system anew."""
+        with self._service.attempting("read the system"):
+            self._system = self._service.get(self._path)
+        self._is_fresh = True
+
     def _find(self, system_id: str | None) -> tuple[str, Data]:
         if system_id and system_id.startswith("/") and (system := self._service.find(system_id, absent=(404,))):
             return system_id, system

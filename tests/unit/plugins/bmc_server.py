@@ -125,6 +125,10 @@ class BmcServer:
         for habit in self.habits:
             if (answer := habit(request)) is not None:
                 return answer
+        return self.apply(request)
+
+    def apply(self, request: Request) -> Answer:
+        """Answer without habits."""
         return getattr(self, f"_{request.method.lower()}")(request)
 
     def _is_allowed(self, request: Request) -> bool:
