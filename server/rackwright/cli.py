@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import ctypes
 import fcntl
+import gc
 import os
 import signal
 import socket
@@ -90,7 +91,11 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
 
     prepare(settings)
     with _inherited(options.socket) or _listening(settings) as listener:
-        config = uvicorn.Config(create_app(settings), log_config=None, access_log=False, server_header=False)
+        app = create_app(settings)
+        gc.freeze()  # all of it stays: do not look for garbage in it whenever a long list is answered
+        config = uvicorn.Config(
+            app, loop="uvloop", http="httptools", log_config=None, access_log=False, server_header=False
+        )
         uvicorn.Server(config).run(sockets=[listener])
     return 0
 

@@ -46,7 +46,7 @@ class Listing:
     def answer(self, rows: Sequence[Row], *, key: str = "uuid", paged: bool = True) -> Response:
         """Return the rows as an answer, with the link to the next page when this one is full."""
         resource, site = self.resource, self.call.site
-        content: dict[str, Any] = {resource.collection: [resource.render(row, self.fields, site) for row in rows]}
+        content: dict[str, Any] = {resource.collection: resource.render_all(rows, self.fields, site)}
         if paged and rows and len(rows) == self.page.limit:
             content["next"] = self._next(rows[-1][key])
         return reply(content)
@@ -90,7 +90,7 @@ def whole(call: Call, resource: Resource, args: Args, rows: Callable[[Mapping[st
     """Return a list that has no pages; ``rows`` takes the arguments other than ``fields`` and ``detail``."""
     given = call.query(args)
     fields = _fields(resource, given, call.minor, detail=False)
-    return reply({resource.collection: [resource.render(row, fields, call.site) for row in rows(given)]})
+    return reply({resource.collection: resource.render_all(rows(given), fields, call.site)})
 
 
 def created(call: Call, resource: Resource, row: Row, *, path: str | None = None) -> Response:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from rackwright.api.kinds import Kind
 from rackwright.domain.errors import Invalid, MissingParameter, NotAcceptableVersion
 
 Row = Mapping[str, Any]
+Turn = Callable[[Row], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,12 @@ class Site:
     minor: int
     url: str
     mask: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def _masked(value: Any, mask: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    if isinstance(value, list):
+        return [mask(each) for each in value]
+    return mask(value) if value else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +75,16 @@ class Field:
         """Return the columns of the store that the field is made of."""
         return (self.name,) if self.needs is None else self.needs
 
-    def value(self, row: Row, site: Site) -> Any:
-        """Return what an answer shows."""
-        if self.compute is not None:
-            return self.compute(row, site)
-        value = row[self.name]
-        if self.show is not None:
-            return self.show(value, site.minor)
+    def turn(self, site: Site) -> Turn | None:
+        """Return what makes the shown value out of a row, None where it is the column as it is."""
+        name, compute, show, mask = self.name, self.compute, self.show, site.mask
+        if compute is not None:
+            return lambda row: compute(row, site)
+        if show is not None:
+            return lambda row: show(row[name], site.minor)
         if self.secret:
-            return [site.mask(each) for each in value] if isinstance(value, list) else site.mask(value)
-        return value.isoformat() if isinstance(value, datetime) else value
+            return lambda row: _masked(row[name], mask)
+        return None
 
     def read(self, value: Any, minor: int) -> Any:
         """Return a value that a client sent in the form we keep; raise Invalid or NotAcceptableVersion."""
@@ -158,7 +164,12 @@ class Resource:
 
     def render(self, row: Row, fields: Sequence[Field], site: Site) -> dict[str, Any]:
         """Return the JSON object of one row."""
-        return {each.name: each.value(row, site) for each in fields}
+        return self.render_all((row,), fields, site)[0]
+
+    def render_all(self, rows: Iterable[Row], fields: Sequence[Field], site: Site) -> list[dict[str, Any]]:
+        """Return the JSON objects of rows. How a field is shown is decided once and not for each row."""
+        turns = [(each.name, each.turn(site)) for each in fields]
+        return [{name: row[name] if turn is None else turn(row) for name, turn in turns} for row in rows]
 
 
 def columns(fields: Iterable[Field]) -> tuple[str, ...]:

@@ -47,12 +47,12 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 def json_object() -> Any:
     """Return a column that holds a JSON object, ``{}`` by default."""
-    return Field(default_factory=dict, sa_type=JSON, nullable=False)
+    return Field(default={}, sa_type=JSON, nullable=False)  # each row gets a copy
 
 
 def json_list() -> Any:
     """Return a column that holds a JSON list, ``[]`` by default."""
-    return Field(default_factory=list, sa_type=JSON, nullable=False)
+    return Field(default=[], sa_type=JSON, nullable=False)
 
 
 def text() -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy import bindparam
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import ConductorNotFound
@@ -29,10 +30,16 @@ class Conductor(SQLModel, table=True):
 listed = Source(Conductor, ConductorNotFound, marker_key="hostname", named=False).listed
 
 
+_ALIVE = (
+    select(Conductor)
+    .where(col(Conductor.online), col(Conductor.updated_at) > bindparam("since"))
+    .order_by(col(Conductor.hostname))
+)
+
+
 def alive(*, session: Session, timeout: float, at: datetime | None = None) -> Sequence[Conductor]:
     """Return the conductors that were seen in the last ``timeout`` seconds and have not signed off, by host name."""
-    fresh = col(Conductor.updated_at) > (at or now()) - timedelta(seconds=timeout)
-    return session.exec(select(Conductor).where(col(Conductor.online), fresh).order_by(col(Conductor.hostname))).all()
+    return session.exec(_ALIVE, params={"since": (at or now()) - timedelta(seconds=timeout)}).all()
 
 
 def get(hostname: str, *, session: Session) -> Conductor:

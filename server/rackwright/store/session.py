@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
@@ -28,8 +29,9 @@ _PRAGMAS = (
 def open_engine(url: str) -> Engine:
     """Return the engine for ``url``; of SQLite with WAL, foreign keys and transactions that really begin."""
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
-    engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT, "check_same_thread": False})
+        return create_engine(url, pool_pre_ping=True, json_deserializer=from_json)
+    own = {"timeout": _BUSY_TIMEOUT, "check_same_thread": False}
+    engine = create_engine(url, connect_args=own, json_deserializer=from_json)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine

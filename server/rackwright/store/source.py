@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select
 from sqlmodel import Session, SQLModel, col
 from sqlmodel import select as select_rows
+from sqlmodel.sql.expression import SelectOfScalar
 
 from rackwright.domain.errors import NotFound
 from rackwright.store.paging import Page
@@ -33,7 +35,7 @@ def equal(table: type[SQLModel], *names: str) -> dict[str, Condition]:
     return {name: compare(name) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Source(Generic[Table]):
     """Where the rows of a resource come from."""
 
@@ -56,26 +58,30 @@ class Source(Generic[Table]):
 
         ``lock`` keeps other writers out until the transaction ends.
         """
-        return self.first(self.known_as(ident), ident, session=session, lock=lock)
+        name, value = self._identity(ident)
+        return self._one(_rows(self, name, lock), ident, session=session, value=value)
 
     def first(self, condition: ColumnElement[bool], ident: object, *, session: Session, lock: bool = False) -> Table:
         """Return the row that meets the condition; raise the source's error, which names ``ident``."""
-        statement = select_rows(self.table).where(condition)
-        if lock:
-            # What this session read before it had the lock may be old by now.
-            statement = statement.with_for_update().execution_options(populate_existing=True)
-        found = session.exec(statement).first()
+        return self._one(_locked(select_rows(self.table).where(condition), lock), ident, session=session)
+
+    def _one(self, statement: SelectOfScalar[Table], ident: object, *, session: Session, **values: Any) -> Table:
+        found = session.exec(statement, params=values).first()
         if found is None:
             raise self.missing(ident=ident)
         return found
 
     def known_as(self, ident: str) -> ColumnElement[bool]:
         """Return the condition that finds a row by UUID (in any spelling) or else by name."""
-        try:
-            known: ColumnElement[bool] = self.column("uuid") == str(UUID(ident))
-        except ValueError:
-            known = self.column("name" if self.named else "uuid") == ident
+        name, value = self._identity(ident)
+        known: ColumnElement[bool] = self.column(name) == value
         return known
+
+    def _identity(self, ident: str) -> tuple[str, str]:
+        try:
+            return "uuid", str(UUID(ident))
+        except ValueError:
+            return "name" if self.named else "uuid", ident
 
     def find(self, *, session: Session, **filters: Any) -> Sequence[Table]:
         """Return all rows that meet the filters, in order of their creation."""
@@ -84,10 +90,8 @@ class Source(Generic[Table]):
 
     def taken(self, name: str, value: object, *, session: Session, besides: int | None = None) -> bool:
         """Return whether a row other than ``besides`` (its primary key) has this value in a column."""
-        others = select(self.column("id")).where(self.column(name) == value)
-        if besides is not None:
-            others = others.where(self.column("id") != besides)
-        return session.connection().execute(others).first() is not None
+        found = session.connection().execute(_ids(self, name), {"value": value}).scalars()
+        return any(row_id != besides for row_id in found)
 
     def listed(
         self, columns: Sequence[str], *, session: Session, page: Page, filters: Mapping[str, Any] | None = None
@@ -130,3 +134,23 @@ class Source(Generic[Table]):
             return or_(same, key.is_not(None)) if upwards else same
         beyond = key > value if upwards else or_(key < value, key.is_(None))
         return or_(beyond, and_(key == value, later))
+
+
+# The statements of every request are made once: making one takes longer than SQLite takes to answer it.
+
+
+@cache
+def _rows(source: Source[Table], name: str, lock: bool) -> SelectOfScalar[Table]:
+    """Return the statement for the rows that have ``value`` in a column."""
+    return _locked(select_rows(source.table).where(source.column(name) == bindparam("value")), lock)
+
+
+@cache
+def _ids(source: Source[Any], name: str) -> Select[int]:
+    """Return the statement for the primary keys of the rows that have ``value`` in a column."""
+    return select(source.column("id")).where(source.column(name) == bindparam("value"))
+
+
+def _locked(statement: SelectOfScalar[Table], lock: bool) -> SelectOfScalar[Table]:
+    # What this session read before it had the lock may be old by now.
+    return statement.with_for_update().execution_options(populate_existing=True) if lock else statement

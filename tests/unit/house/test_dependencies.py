@@ -10,8 +10,8 @@ import tomllib
 from tests.unit.house.tree import imports, kept, text
 
 OURS = {"rackwright", "rackwright_lab", "ansible_collections"}
-# Asked for without an import: the program that is run, the library behind another's.
-RUN = {"ansible-core"}
+# Asked for without an import: the program that is run, and what uvicorn imports when it is told to.
+RUN = {"ansible-core", "httptools", "uvloop"}
 
 
 def canonical(name: str) -> str:
