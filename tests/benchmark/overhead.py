@@ -10,7 +10,6 @@ of the daemon for each node, and its memory when idle. Linux only.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import statistics
@@ -22,11 +21,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tests.benchmark.processes import cpu, memory
 from tests.integration.server.daemon_house import Daemon, until
 from tests.integration.server.lab.lab_daemon import DRIVE, LabDaemon
 from tests.integration.server.lab.light_rack import LightRack, lab
 
-TICKS = os.sysconf("SC_CLK_TCK")
 LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")
 MOST_NODES = 500
 LIMIT = 600.0
@@ -95,8 +94,8 @@ def wave(folder: Path, count: int) -> None:
     (folder / "daemon").mkdir()
     daemon = Daemon(folder / "daemon", sync_power_state_interval=0)
     try:
-        idle = sum(proportional(pid) for pid in family(daemon.process.pid))
-        tell(f"{idle / 1024:7.1f} MB idle, all processes (PSS)")
+        idle = memory(daemon.process.pid).pss
+        tell(f"{idle:7.1f} MB idle, all processes (PSS)")
         before, begin = cpu(daemon.process.pid), time.time()
         bodies = [{"driver": "fake-hardware", "name": f"n{number}"} for number in range(count)]
         uuids = [daemon.done("POST", "/v1/nodes", body)["uuid"] for body in bodies]
@@ -114,28 +113,6 @@ def all_in(daemon: Daemon, state: str, count: int) -> bool:
     """Tell whether all nodes are in a state."""
     time.sleep(0.5)
     return len(daemon.done("GET", f"/v1/nodes?provision_state={state}&fields=uuid")["nodes"]) == count
-
-
-def family(pid: int) -> list[int]:
-    """Return a process and all below it."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in family(int(child)))]
-
-
-def cpu(pid: int) -> float:
-    """Return the CPU seconds of a process and all below it, those that have ended too."""
-    total = 0
-    for each in family(pid):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
-        total += sum(int(field) for field in fields[11:15])
-    return total / TICKS
-
-
-def proportional(pid: int) -> int:
-    """Return the memory of a process in KiB, what it shares counted in proportion."""
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    found = re.search(r"^Pss: +(\d+)", text, re.M)
-    return int(found[1]) if found else 0
 
 
 def tell(line: str) -> None:
