@@ -30,6 +30,7 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.NotFound, 404),
     (errors.NotAcceptableVersion, 406),
     (errors.Conflict, 409),
+    (errors.AllocationFailed, 409),
     (errors.Unavailable, 503),
     (errors.RackwrightError, 500),
     (DatabaseUnavailable, 503),

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import IDENT, TEXT, choice
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
@@ -31,7 +31,10 @@ _PATCHES = [since(57, refusal=405)]
 
 
 @router.get(
-    "/v1/allocations", summary="List allocations", dependencies=_READS, openapi_extra=takes(FILTERS, PAGING, FIELDS)
+    "/v1/allocations",
+    summary="List allocations",
+    dependencies=_READS,
+    openapi_extra=takes(FILTERS, PAGING, FIELDS) | lists(ALLOCATION),
 )
 def index(call: CallDep) -> Response:
     """Return one page of allocations, always with all fields unless the client chooses some."""
@@ -55,7 +58,12 @@ def create(call: CallDep) -> Response:
     return created(call, ALLOCATION, made.model_dump())
 
 
-@router.get("/v1/allocations/{ident}", summary="Show an allocation", dependencies=_READS, openapi_extra=takes(FIELDS))
+@router.get(
+    "/v1/allocations/{ident}",
+    summary="Show an allocation",
+    dependencies=_READS,
+    openapi_extra=takes(FIELDS) | shows(ALLOCATION),
+)
 def one(call: CallDep, ident: str) -> Response:
     """Return one allocation."""
     return show(call, ALLOCATION, allocations.get(checked_ident(ident), context=call.context).model_dump())
@@ -89,7 +97,7 @@ def delete(call: CallDep, ident: str) -> Response:
     "/v1/nodes/{ident}/allocation",
     summary="Show the allocation of a node",
     dependencies=_READS,
-    openapi_extra=takes(FIELDS),
+    openapi_extra=takes(FIELDS) | shows(ALLOCATION),
 )
 def of_node(call: CallDep, ident: str) -> Response:
     """Return the allocation that has a node."""

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.deploy_template import DEPLOY_TEMPLATE
@@ -21,7 +21,12 @@ _READS = [since(55)]
 _WRITES = [since(55, refusal=405)]
 
 
-@router.get("", summary="List deploy templates", dependencies=_READS, openapi_extra=takes(PAGING, CHOICE))
+@router.get(
+    "",
+    summary="List deploy templates",
+    dependencies=_READS,
+    openapi_extra=takes(PAGING, CHOICE) | lists(DEPLOY_TEMPLATE),
+)
 def index(call: CallDep) -> Response:
     """Return one page of deploy templates."""
     wanted = listing(call, DEPLOY_TEMPLATE, {})
@@ -42,7 +47,12 @@ def create(call: CallDep) -> Response:
     return created(call, DEPLOY_TEMPLATE, made.model_dump())
 
 
-@router.get("/{ident}", summary="Show a deploy template", dependencies=_READS, openapi_extra=takes(FIELDS))
+@router.get(
+    "/{ident}",
+    summary="Show a deploy template",
+    dependencies=_READS,
+    openapi_extra=takes(FIELDS) | shows(DEPLOY_TEMPLATE),
+)
 def one(call: CallDep, ident: str) -> Response:
     """Return one deploy template."""
     return show(call, DEPLOY_TEMPLATE, deploy_templates.get(checked_ident(ident), context=call.context).model_dump())

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import BOOLEAN, TRAIT, TRAITS
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
@@ -26,7 +26,9 @@ _WRITES = [since(92, refusal=405)]
 _BELOW = [since(TRAITS_SINCE)]
 
 
-@router.get("", summary="List runbooks", dependencies=_READS, openapi_extra=takes(FILTERS, PAGING, CHOICE))
+@router.get(
+    "", summary="List runbooks", dependencies=_READS, openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(RUNBOOK)
+)
 def index(call: CallDep) -> Response:
     """Return one page of runbooks."""
     wanted = listing(call, RUNBOOK, FILTERS)
@@ -42,7 +44,7 @@ def create(call: CallDep) -> Response:
     return created(call, RUNBOOK, made.model_dump())
 
 
-@router.get("/{ident}", summary="Show a runbook", dependencies=_READS, openapi_extra=takes(FIELDS))
+@router.get("/{ident}", summary="Show a runbook", dependencies=_READS, openapi_extra=takes(FIELDS) | shows(RUNBOOK))
 def one(call: CallDep, ident: str) -> Response:
     """Return one runbook."""
     return show(call, RUNBOOK, runbooks.get(checked_ident(ident), context=call.context).model_dump())
