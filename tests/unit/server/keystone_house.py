@@ -137,3 +137,23 @@ class GuardedHouse(House):
         """Send a request as ``who`` (``role@scope``)."""
         headers = {"X-Auth-Token": self.token(more.pop("who", "admin@system"))} | more.pop("headers", {})
         return super().call(method, path, body, version=version, headers=headers, **more)
+
+
+OWN, LEASED, FOREIGN, FREE, CHILD = (f"{digit}0000000-0000-4000-8000-000000000000" for digit in "12345")
+UNKNOWN = "99999999-9999-4999-8999-999999999999"
+MACS = {uuid: f"52:54:00:00:00:0{number}" for number, uuid in enumerate((OWN, LEASED, FOREIGN, FREE))}
+SECRET_ERROR = "The BMC at 192.0.2.7 is silent."
+
+
+def rack(house: GuardedHouse) -> GuardedHouse:
+    """Fill the API with a node of each kind, from the point of view of project p1."""
+    for uuid, name, more in (
+        (OWN, "own", {"owner": "p1"}),
+        (LEASED, "leased", {"owner": "p2", "lessee": "p1"}),
+        (FOREIGN, "foreign", {"owner": "p2"}),
+        (FREE, "free", {}),
+    ):
+        house.node(uuid=uuid, name=name, provision_state="manageable", last_error=SECRET_ERROR, **more)
+        house.port(uuid, MACS[uuid], extra={"of": name})
+    house.node(uuid=CHILD, name="child", owner="p2", lessee="p1", parent_node=FOREIGN)
+    return house
