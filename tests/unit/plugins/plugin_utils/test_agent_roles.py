@@ -88,6 +88,30 @@ def test_agent_commands_without_token(stage: Any, agents: list[AgentServer], tmp
     assert TOKEN not in run.output + again.output
 
 
+def test_each_agent_of_a_wave_sets_its_own_password_and_one_that_is_gone_is_not_waited_for_in_vain(
+    stage: Any, agents: list[AgentServer], tmp_path: Path
+) -> None:
+    steps = [{**step("finalize_rescue", "rescue"), "interface": "rescue"}]
+    for number, server in enumerate(agents):
+        commands = {"rescue.finalize_rescue": {"rescue_password": f"$5$canary{number}", "hashed": True}}
+        told = context(tmp_path, phase="rescue", agent=server.context(), commands=commands)
+        told["boot"]["file"] = str(tmp_path / f"{number}.iso")
+        (tmp_path / f"{number}.iso").write_text("image")
+        stage.node(f"n{number}", steps=steps, **told)
+    run = stage.play(steps, playbook="rackwright.metal.rescue")
+    assert run.code == 0, run.output
+    for number, server in enumerate(agents):
+        params = {"rescue_password": f"$5$canary{number}", "hashed": True}
+        assert server.posted == [{"name": "rescue.finalize_rescue", "params": params}]
+        assert "failed" not in [event for event, _ in run.of(f"n{number}")]
+        assert not (tmp_path / f"{number}.iso").exists()
+    assert "canary" not in run.output
+    gone = [step("tear_down_agent", "deploy")]
+    stage.node("gone", steps=gone, **context(tmp_path, phase="deploy", bmc={"protocol": "redfish"}))
+    lines = stage.play(gone, playbook="rackwright.metal.deploy").of("gone")
+    assert ("waiting", 0) not in lines
+
+
 def test_bad_images_fail_their_own_node_only(stage: Any, images: ImageServer, tmp_path: Path) -> None:
     images.files["/os.raw"] = CONTENT
     images.files["/os.qcow2"] = (

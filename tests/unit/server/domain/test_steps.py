@@ -195,6 +195,12 @@ def test_reserved_names_are_steps_of_the_engine_in_any_interface(name: str, inte
         manual([], [ask(f"{interface}.{name}", args={"speed": 1})], phase=Phase.SERVICE)
 
 
+@pytest.mark.parametrize("seconds", ["5", -1, True, float("inf"), [1], None])
+def test_a_wait_needs_a_number_of_seconds_or_none_at_all(seconds: Any) -> None:
+    with pytest.raises(InvalidStep, match="seconds"):
+        manual([], [ask("deploy.wait", args={"seconds": seconds})], phase=Phase.CLEAN)
+
+
 def test_a_step_for_child_nodes_is_left_to_the_engine_and_to_the_child() -> None:
     wanted = ask("bios.of_the_child", execute_on_child_nodes=True, limit_child_node_execution=("c1",), args={"x": 1})
     (found,) = manual([], [wanted], phase=Phase.CLEAN)

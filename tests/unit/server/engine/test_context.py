@@ -49,6 +49,21 @@ def test_an_agent_that_has_not_spoken_yet_has_no_address() -> None:
     assert made["step"] == {"name": "write_image", "interface": "deploy", "index": 3, "args": {}}
 
 
+def test_only_a_rescue_tells_the_password_for_the_agent_and_only_as_its_hash() -> None:
+    info = {"hashed_rescue_password": "$5$s$h"}
+    told = {phase: compose(subject(phase, instance_info=info), _STEP, 0, settings=settings()) for phase in Phase}
+    wanted = {"rescue.finalize_rescue": {"rescue_password": "$5$s$h", "hashed": True}}
+    assert told[Phase.RESCUE]["commands"] == wanted
+    assert [phase for phase in Phase if told[phase]["commands"]] == [Phase.RESCUE]
+
+
+def test_fake_hardware_takes_the_time_that_is_set_for_the_interface_of_its_step() -> None:
+    given = settings(fake_delays={"deploy": "1,3"})
+    assert compose(subject(), _STEP, 0, settings=given)["fake"] == {"delay": "1,3"}
+    other = step(Phase.DEPLOY, Interface.POWER, "power_on")
+    assert compose(subject(), other, 0, settings=given)["fake"] == {"delay": "0"}
+
+
 _STEP = step(Phase.DEPLOY, Interface.DEPLOY, "write_image")
 
 
