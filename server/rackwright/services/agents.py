@@ -99,16 +99,22 @@ def lookup(addresses: Sequence[str], node_uuid: str | None, *, context: Context)
     valid = macs(addresses)
     if not node_uuid and not valid:
         raise MissingParameter(name="A node_uuid or a valid hardware address in addresses")
-    with writing(context.engine) as session:  # the session of a GET only reads
-        node = _find(valid, node_uuid, session, context.settings.restrict_lookup)
-        token = hand_out_token(node, context.sealer) if context.minor >= TOKENS_SINCE else None
-        session.add(node)
-        session.commit()
+    restricted = context.settings.restrict_lookup
+    node = _find(valid, node_uuid, context.session, restricted)
+    token = MASK if context.minor >= TOKENS_SINCE else None
+    if token is not None and not _keeps_token(node):
+        with writing(context.engine) as session:  # the session of a GET only reads
+            node = _find(valid, node_uuid, session, restricted, lock=True)
+            token = hand_out_token(node, context.sealer)
+            session.add(node)
+            session.commit()
     return Found(node, config(node, token, context.settings))
 
 
-def _find(addresses: Sequence[str], node_uuid: str | None, session: Session, restricted: bool) -> Node:
-    """Return the node that may be looked up, locked."""
+def _find(
+    addresses: Sequence[str], node_uuid: str | None, session: Session, restricted: bool, *, lock: bool = False
+) -> Node:
+    """Return the node that may be looked up."""
     if node_uuid:
         found: Sequence[Node] = [nodes.get(node_uuid, session=session)]
     else:
@@ -118,7 +124,7 @@ def _find(addresses: Sequence[str], node_uuid: str | None, session: Session, res
         names = [f"{node.uuid} ({node.provision_state})" for node in found]
         log.warning("Lookup fits no single node", extra={"addresses": list(addresses), "candidates": names})
         raise NodeNotFound(ident=node_uuid or f"with one of the addresses {', '.join(addresses)}")
-    return nodes.get(open_ones[0].uuid, session=session, lock=True)
+    return nodes.get(open_ones[0].uuid, session=session, lock=True) if lock else open_ones[0]
 
 
 def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
@@ -135,13 +141,17 @@ def hand_out_token(node: Node, sealer: Sealer) -> str:
     A token that no heartbeat has carried yet may never have arrived, so the next lookup replaces it; one that was built
     into the ramdisk did arrive. Raises NodeLocked when a token is due while a run has the node.
     """
-    info = node.driver_internal_info
-    if info.get(TOKEN) and (info.get(PREGENERATED) or info.get(PROVED)):
+    if _keeps_token(node):
         return MASK
     check_unlocked(node)
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    node.driver_internal_info = {**info, **sealer.seal({TOKEN: token}), PROVED: False}
+    node.driver_internal_info = {**node.driver_internal_info, **sealer.seal({TOKEN: token}), PROVED: False}
     return token
+
+
+def _keeps_token(node: Node) -> bool:
+    info = node.driver_internal_info
+    return bool(info.get(TOKEN) and (info.get(PREGENERATED) or info.get(PROVED)))
 
 
 def config(node: Node, token: str | None, settings: Settings) -> dict[str, Any]:
