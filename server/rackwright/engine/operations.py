@@ -23,6 +23,7 @@ from rackwright.domain.verbs import PHASES, Phase
 from rackwright.engine import composition, plan, timeline, transitions
 from rackwright.engine.composition import Request
 from rackwright.engine.timeline import Activity
+from rackwright.engine.transitions import Place
 from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.engine.world import World
 from rackwright.store import operation as rows
@@ -181,7 +182,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
     """End an operation that has no step left; what goes on is ready."""
     if operation.position < len(operation.steps):
         return
-    at = world.clock()
+    at, place = world.clock(), Place.of(node)
     if operation.error is not None:
         transitions.fail(operation, node, at=at, session=session)
         status = OperationStatus.ABORTED if operation.abort_requested else OperationStatus.FAILED
@@ -195,7 +196,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
     operation.status, operation.finished_at = status.value, at
     timeline.close(node)
     _tell_parent(operation, session)
-    _tell(operation, node, session=session, world=world)
+    _tell(operation, node, place, session=session, world=world)
     session.add_all((operation, node))
     session.flush()
     if operation.phase == Phase.UNDEPLOY and status is OperationStatus.DONE:
@@ -298,7 +299,7 @@ def _tell_parent(operation: Operation, session: Session) -> None:
         session.add(parent)
 
 
-def _tell(operation: Operation, node: Node, *, session: Session, world: World) -> None:
+def _tell(operation: Operation, node: Node, place: Place, *, session: Session, world: World) -> None:
     """Write how the operation ended into the log and the node's history."""
     phase = Phase(operation.phase)
     about = {"node": node.name or node.uuid, "phase": operation.phase, "status": operation.status}
@@ -312,6 +313,7 @@ def _tell(operation: Operation, node: Node, *, session: Session, world: World) -
         "user": operation.user,
         "project": operation.project,
         "at": operation.finished_at,
+        "place": place,
     }
     if operation.error is not None:
         transitions.record(node, operation.error, event_type=transitions.EVENT_TYPES[phase], **common)

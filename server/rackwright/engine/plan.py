@@ -296,7 +296,7 @@ def _keep_secrets(node: Node, sealer: Sealer, settings: Settings, wish: Wish) ->
 
 def _record_flow(operation: Operation, node: Node, steps: Steps, *, session: Session, settings: Settings) -> None:
     flow = flow_name(Phase(operation.phase), operation.verb)
-    if settings.record_step_flows_in_history and flow:
+    if settings.record_step_flows_in_history and flow and operation.status != OperationStatus.DONE:
         listed = ", ".join(step.key for step in steps) or "none"
         transitions.record(
             node,
@@ -307,6 +307,7 @@ def _record_flow(operation: Operation, node: Node, steps: Steps, *, session: Ses
             severity="INFO",
             user=operation.user,
             project=operation.project,
+            at=now(),
         )
 
 

@@ -8,6 +8,7 @@ Every function changes rows of the caller's session and leaves the commit to it.
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -221,6 +222,20 @@ def blame_abort(node: Node, phase: Phase, reason: str) -> None:
         node.maintenance_reason = node.maintenance_reason or reason
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node was in its life: its state, the target, and since when."""
+
+    state: str
+    target: str | None
+    since: datetime | None
+
+    @classmethod
+    def of(cls, node: Node) -> Place:
+        """Return where a node is now."""
+        return cls(node.provision_state, node.target_provision_state, node.provision_updated_at)
+
+
 def record(
     node: Node,
     event: str,
@@ -231,10 +246,13 @@ def record(
     severity: str = "ERROR",
     **more: Any,
 ) -> None:
-    """Write one entry of the node's history, and drop the oldest above the limit."""
+    """Write one entry of the node's history, and drop the oldest above the limit.
+
+    ``place`` is where the node was when it happened, by default where it is now; ``at`` is when.
+    """
     if not settings.node_history or node.id is None:
         return
-    since = node.provision_updated_at
+    place: Place = more.pop("place", None) or Place.of(node)
     at: datetime | None = more.pop("at", None)
     history.add(
         NodeHistory(
@@ -243,9 +261,9 @@ def record(
             event_type=event_type,
             event=event,
             conductor=settings.conductor_host,
-            state=node.provision_state,
-            target_provision_state=node.target_provision_state,
-            duration_seconds=int((at - since).total_seconds()) if at and since else None,
+            state=place.state,
+            target_provision_state=place.target,
+            duration_seconds=int((at - place.since).total_seconds()) if at and place.since else None,
             **more,
         ),
         session=session,

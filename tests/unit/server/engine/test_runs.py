@@ -267,6 +267,7 @@ def test_what_happened_is_in_the_history(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     house.script["deploy.write_image"] = Failed("", "no image")
     house.verb(uuid, "active", user="alice")
+    house.clock.turn(7)
     house.settle()
     entries = _history(house)
     told = [(each.severity, each.event_type, each.user, each.conductor) for each in entries]
@@ -277,6 +278,17 @@ def test_what_happened_is_in_the_history(house: EngineHouse) -> None:
         ("INFO", "deployment_end", "alice", host),
     ]
     assert "no image" in (entries[1].event or "")
+    places = [(each.state, each.target_provision_state, each.duration_seconds) for each in entries]
+    assert places == [("deploying", "active", 0), ("deploying", "active", 7), ("deploying", "active", 7)]
+
+
+def test_cleaning_that_is_switched_off_leaves_no_history(tmp_path: Path) -> None:
+    house = EngineHouse(tmp_path, automated_clean=False)
+    uuid = house.node(provision_state="manageable")
+    house.verb(uuid, "provide")
+    house.settle()
+    assert (house.look(uuid).provision_state, _history(house)) == ("available", [])
+    house.close()
 
 
 def test_the_history_keeps_only_the_newest_entries(tmp_path: Path) -> None:
