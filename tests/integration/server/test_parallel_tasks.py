@@ -63,8 +63,8 @@ def play(folder: Path, bmc: BmcServer, device: str) -> subprocess.Popen[str]:
     inventory.write_text(json.dumps({"all": {"hosts": hosts, "vars": shared}}))
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".ansible/collections"), "ANSIBLE_FORKS": "3"}
     program = Path(sys.executable).with_name("ansible-playbook")
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen([program, "-i", inventory, playbook], env=environment, **pipes)  # type: ignore[call-overload]
+    command = [program, "-i", inventory, playbook]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def test_parallel_tasks_on_one_bmc(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ with turn(sys.argv[1]):
 
 def test_one_who_waits_gets_the_turn_when_the_other_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn, "PAUSE", 0.02)
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", HOLD, MACHINE], **pipes) as other:  # type: ignore[call-overload]
-        assert other.stdout.readline() == "held\n"
+    command = [sys.executable, "-c", HOLD, MACHINE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"held\n"
         threading.Timer(0.3, other.kill).start()
         with turn.turn(MACHINE) as waited:
             assert waited
