@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
@@ -23,6 +25,8 @@ from rackwright.settings import Settings
 from rackwright.store.migrations import migrate
 from rackwright.store.sealing import Sealer, read_key
 from rackwright.store.session import open_engine
+
+_log = logging.getLogger(__name__)
 
 
 def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
@@ -68,6 +72,10 @@ def _policy(settings: Settings) -> Policy | None:
 
 
 def _admission(settings: Settings) -> Admission | None:
+    if settings.is_open:
+        _log.warning(
+            "Everybody who reaches the API may do anything with every machine", extra={"host": settings.host_ip}
+        )
     found = authenticator(settings)
     return None if found is None else Admission(found)
 

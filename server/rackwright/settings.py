@@ -254,7 +254,7 @@ class Settings(BaseSettings):
             raise ValueError("auth_strategy http_basic needs http_basic_auth_user_file")
         if self.auth_strategy == "keystone" and not (self.keystone_auth_url and self.keystone_password):
             raise ValueError("auth_strategy keystone needs keystone_auth_url and keystone_password")
-        if self.auth_strategy == "noauth" and not self.trust_network and not _is_loopback(self.host_ip):
+        if self.is_open and not self.trust_network:
             raise ValueError(
                 f"others reach host_ip {self.host_ip} and auth_strategy noauth lets each of them do anything; "
                 "set auth_strategy to http_basic or keystone, listen on 127.0.0.1 behind a proxy that asks who they "
@@ -263,6 +263,11 @@ class Settings(BaseSettings):
         if self.auto_discovery_enabled and not self.auto_discovery_driver:
             raise ValueError("auto_discovery_enabled needs auto_discovery_driver")
         return self
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether everybody who reaches the API from another machine may do anything."""
+        return self.auth_strategy == "noauth" and not _is_loopback(self.host_ip)
 
     @property
     def database(self) -> str:

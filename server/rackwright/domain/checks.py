@@ -79,16 +79,16 @@ class _Reader:
         return False
 
     def _either(self) -> Check:
-        parts = [self._both()]
+        found = self._both()
         while self._takes("or"):
-            parts.append(self._both())
-        return parts[0] if len(parts) == 1 else lambda caller, target: any(part(caller, target) for part in parts)
+            found = _or(found, self._both())
+        return found
 
     def _both(self) -> Check:
-        parts = [self._one()]
+        found = self._one()
         while self._takes("and"):
-            parts.append(self._one())
-        return parts[0] if len(parts) == 1 else lambda caller, target: all(part(caller, target) for part in parts)
+            found = _and(found, self._one())
+        return found
 
     def _one(self) -> Check:
         if self._takes("not"):
@@ -132,6 +132,14 @@ def _always(_caller: Caller, _target: Target) -> bool:
 
 def _never(_caller: Caller, _target: Target) -> bool:
     return False
+
+
+def _or(first: Check, second: Check) -> Check:
+    return lambda caller, target: first(caller, target) or second(caller, target)
+
+
+def _and(first: Check, second: Check) -> Check:
+    return lambda caller, target: first(caller, target) and second(caller, target)
 
 
 _CONSTANT: Mapping[str, Check] = {"@": _always, "!": _never}
