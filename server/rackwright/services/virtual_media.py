@@ -11,7 +11,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 
 from rackwright.domain.errors import Unavailable
-from rackwright.services import management, nodes
+from rackwright.services import access, management, nodes
 from rackwright.services.context import Context
 from rackwright.store.session import reading
 
@@ -41,6 +41,7 @@ async def detach(ident: str, devices: Sequence[str], *, context: Context) -> Non
 
 def _check_bmc(ident: str, context: Context) -> None:
     with reading(context.engine) as session:  # the request's own would hold the lock that management waits for
-        fault = nodes.get(ident, context=replace(context, session=session)).fault
-    if fault == _POWER_FAILURE:
+        node = nodes.get(ident, context=replace(context, session=session))
+    access.demand(f"baremetal:node:{management.ATTACH_MEDIA.rule}", node, context=context)
+    if node.fault == _POWER_FAILURE:
         raise Unavailable(f"Node {ident} is in power failure: its BMC does not answer. Attach the image afterwards.")
