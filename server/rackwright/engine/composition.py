@@ -7,14 +7,14 @@ The list is made when a client asks, and once more when the agent has told its o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rackwright.catalog import Catalog
 from rackwright.domain import steps as rules
-from rackwright.domain.errors import InvalidStep
+from rackwright.domain.errors import Invalid, InvalidStep
 from rackwright.domain.states import PowerTarget
 from rackwright.domain.steps import Stage, Step, StepRequest, Steps
 from rackwright.domain.verbs import Interface, Phase
@@ -51,6 +51,16 @@ class Request(BaseModel):
     disable_ramdisk: bool = False
     aborted_by: str | None = None
     """Who asked for the end; None while nobody did, or nobody knows."""
+
+
+def requested(steps: Iterable[Mapping[str, Any]]) -> list[StepRequest]:
+    """Return steps that somebody wrote; raise Invalid, which says where one is wrong."""
+    try:
+        return [StepRequest.model_validate(step) for step in steps]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Invalid(f"A step of the request is wrong at {where}: {first['msg']}.") from error
 
 
 def interfaces(node: Node, catalog: Catalog) -> dict[Interface, str]:

@@ -19,7 +19,7 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import composition, context, family, timeline, transitions
+from rackwright.engine import automated_cleaning, composition, context, family, timeline, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.engine.rescue_password import hashed
 from rackwright.settings import Settings
@@ -74,6 +74,8 @@ def start_phase(
     automated = phase is Phase.CLEAN and verb == AUTOMATED
     steps: Steps = ()
     if not automated or cleans(node, settings):
+        if automated:
+            request = automated_cleaning.request(node, session=session, settings=settings)
         steps = composition.compose(node, phase, request=request, catalog=catalog, settings=settings)
         family.check(node, steps, session=session, catalog=catalog)
     _take(node, session=session, settings=settings)
@@ -217,7 +219,9 @@ def begin_cleaning(node: Node, *, session: Session, settings: Settings, catalog:
     follower = Operation(node_id=node.id or 0, phase=Phase.CLEAN.value, verb=AUTOMATED)
     if cleans(node, settings):
         try:
-            steps = composition.compose(node, Phase.CLEAN, request=Request(), catalog=catalog, settings=settings)
+            request = automated_cleaning.request(node, session=session, settings=settings)
+            steps = composition.compose(node, Phase.CLEAN, request=request, catalog=catalog, settings=settings)
+            follower.request = request.model_dump(mode="json", exclude_defaults=True)
             follower.steps = composition.dumped(steps)
         except RackwrightError as error:
             follower.error = f"Cleaning could not start: {error} Correct it, then manage and provide the node."

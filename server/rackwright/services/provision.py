@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from rackwright.domain.errors import (
     Conflict,
     Invalid,
@@ -25,9 +23,10 @@ from rackwright.domain.errors import (
 from rackwright.domain.states import Event, ProvisionState, Transition
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import VERBS, Interface, Phase, event_for, phase_of, transition_for
-from rackwright.engine import plan, transitions
+from rackwright.engine import composition, plan, transitions
 from rackwright.services import access, config_drive, deploy_templates, nodes, runbooks, validate
 from rackwright.services.context import Context, check_unlocked
+from rackwright.store import runbook as runbook_store
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 
@@ -124,19 +123,13 @@ def _with_runbook(wish: Wish, node: Node, context: Context) -> Wish:
         return wish
     found = runbooks.usable(wish.given["runbook"], node, context=context)
     disables = found.disable_ramdisk or wish.given.get("disable_ramdisk", False)
-    said = {_STEPS[wish.target]: runbooks.steps_of(found), "disable_ramdisk": disables}
+    said = {_STEPS[wish.target]: runbook_store.ordered(found), "disable_ramdisk": disables}
     return Wish(wish.target, {**wish.given, **said})
 
 
 def _requests(steps: Sequence[Any], context: Context) -> list[StepRequest]:
     """Return steps as the engine takes them; secrets in their arguments are sealed."""
-    sealed = context.sealer.seal({"steps": list(steps)})["steps"]
-    try:
-        return [StepRequest.model_validate(step) for step in sealed]
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"A step of the request is wrong at {where}: {first['msg']}.") from error
+    return composition.requested(context.sealer.seal({"steps": list(steps)})["steps"])
 
 
 def _check_steps(wish: Wish, steps: Sequence[StepRequest], node: Node, context: Context) -> None:

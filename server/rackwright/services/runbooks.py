@@ -97,11 +97,6 @@ def usable(ident: str, node: Node, *, context: Context) -> Runbook:
     return runbook
 
 
-def steps_of(runbook: Runbook) -> list[Row]:
-    """Return the steps in their order; those of the same order as they were given. Secrets in them are sealed."""
-    return sorted(runbook.steps, key=lambda step: int(step["order"]))
-
-
 def _store(runbook: Runbook, values: Mapping[str, Any], context: Context) -> None:
     step_lists.change(runbook, values, context=context)
     if runbook.public and values.get("owner") is not None:

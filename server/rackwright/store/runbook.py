@@ -37,3 +37,8 @@ def _usable_by(project: str) -> ColumnElement[bool]:
 
 
 RUNBOOKS = Source(Runbook, RunbookNotFound, {"usable_by": _usable_by, "visible_to": _usable_by})
+
+
+def ordered(runbook: Runbook) -> list[dict[str, Any]]:
+    """Return the steps in their order; those of the same order as they were given. Secrets in them are sealed."""
+    return sorted(runbook.steps, key=lambda step: int(step["order"]))
