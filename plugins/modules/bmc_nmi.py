@@ -36,7 +36,9 @@ EXAMPLES = r"""
     password: "{{ vault_bmc_password }}"
 """
 
-RETURN = r""""""
+RETURN = r"""
+# Nothing but what all modules return.
+"""
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations import interrupt
 from ansible_collections.rackwright.metal.plugins.module_utils._module import BmcModule

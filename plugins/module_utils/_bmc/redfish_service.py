@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
 try:
     import requests
@@ -47,6 +47,7 @@ _NOT_REDFISH = (
     "What answers there does not speak Redfish.",
     "Check the BMC's address, and that Redfish is enabled.",
 )
+_NOT_OFFERED = (405, 501)
 _REFUSED_ETAG = (412, 428)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
@@ -93,7 +94,8 @@ class Service:
         except (exceptions.SushyError, json.JSONDecodeError) as error:
             self._is_lost = isinstance(error, exceptions.ConnectionError)
             cause, action = _explain(error)
-            raise OperationError(f"{what} (BMC {self.base})", cause, action) from error
+            kind = NotOfferedError if getattr(error, "status_code", None) in _NOT_OFFERED else OperationError
+            raise kind(f"{what} (BMC {self.base})", cause, action) from error
 
     def get(self, path: str) -> Data:
         """Return the resource at ``path``; raise sushy's errors."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import SYSTEM, BmcServer
+import pytest
+
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError
+from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import SYSTEM, BmcServer, refusal
 
 
 def test_a_machine_is_interrupted_each_time(bmc: BmcServer, module: Any) -> None:
@@ -16,6 +20,12 @@ def test_a_machine_is_interrupted_each_time(bmc: BmcServer, module: Any) -> None
 def test_check_mode_sends_nothing(bmc: BmcServer, module: Any) -> None:
     assert module("bmc_nmi", **bmc.options(), _ansible_check_mode=True)["changed"] is True
     assert bmc.calls() == []
+
+
+def test_a_bmc_that_only_seems_to_offer_it_is_told_from_one_that_fails(bmc: BmcServer) -> None:
+    bmc.reset_answers(refusal(501, message="NMI is not supported"))
+    with connect(bmc.context()) as machine, pytest.raises(NotOfferedError, match="NMI is not supported"):
+        machine.interrupt()
 
 
 def test_a_bmc_that_cannot_do_it_says_what_it_can(bmc: BmcServer, module: Any) -> None:
