@@ -6,17 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from pydantic_core import from_json
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 DatabaseUnavailable = OperationalError
 """What a query raises when the database does not answer, or SQLite is held by another writer for too long."""
 
+_WRITES = "rackwright.writes"
 _BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -32,8 +35,10 @@ def open_engine(url: str) -> Engine:
         return create_engine(url, pool_pre_ping=True, json_deserializer=from_json)
     own = {"timeout": _BUSY_TIMEOUT, "check_same_thread": False}
     engine = create_engine(url, connect_args=own, json_deserializer=from_json)
+    turns = _Turns()
     event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", turns.begin)
+    event.listen(engine, "checkin", turns.end)
     return engine
 
 
@@ -45,11 +50,30 @@ def _prepare(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _begin(connection: Connection) -> None:
-    # A transaction that reads first and writes later fails at once when another one wrote in between,
-    # without waiting. One that means to write says so from the start and waits for its turn.
-    immediate = connection.get_execution_options().get("immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+class _Turns:
+    """Begins transactions, those that write one after the other.
+
+    A transaction that reads first and writes later fails at once when another one wrote in between, without waiting.
+    One that means to write says so from the start and waits for its turn. SQLite lets it ask again and again, with
+    pauses, until the other is done: that is for other processes; threads of this one wait for a lock, which is fair.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def begin(self, connection: Connection) -> None:
+        if not connection.get_execution_options().get("immediate", False):
+            connection.exec_driver_sql("BEGIN")
+            return
+        facts = connection.connection.record_info
+        if facts is not None and not facts.get(_WRITES):
+            facts[_WRITES] = self._lock.acquire(timeout=_BUSY_TIMEOUT)
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def end(self, _connection: object, record: ConnectionPoolEntry) -> None:
+        """Let the next one write: whatever became of the transaction, its connection goes back to the pool."""
+        if (record.record_info or {}).pop(_WRITES, False):
+            self._lock.release()
 
 
 def session_of(engine: Engine, *, write: bool) -> Session:

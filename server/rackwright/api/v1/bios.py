@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.collections import whole
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN, WORDS
+from rackwright.api.routing import Router
 from rackwright.api.schemas.bios import BIOS, DETAIL_SINCE
 from rackwright.api.versions import since
 from rackwright.services import bios
 
-router = APIRouter(prefix="/v1/nodes/{ident}/bios", tags=["node BIOS"], dependencies=[since(40)])
+router = Router(prefix="/v1/nodes/{ident}/bios", tags=["node BIOS"], dependencies=[since(40)])
 
 _CHOICE: Args = {
     "fields": Arg(WORDS, DETAIL_SINCE, newer_is_wrong=True),

@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN, choice
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.services import management
 
-router = APIRouter(prefix="/v1/nodes/{ident}/states", tags=["node states"], dependencies=[since(76)])
+router = Router(prefix="/v1/nodes/{ident}/states", tags=["node states"], dependencies=[since(76)])
 
 _MODE: Args = {"target": Arg(choice("bios", "uefi"), required=True)}
 _SECURE: Args = {"target": Arg(BOOLEAN, required=True)}

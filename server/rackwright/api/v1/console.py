@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN
+from rackwright.api.routing import Router
 from rackwright.services import console
 
-router = APIRouter(prefix="/v1/nodes", tags=["node states"])
+router = Router(prefix="/v1/nodes", tags=["node states"])
 
 _CONSOLE: Args = {"enabled": Arg(BOOLEAN, required=True)}
 _PATHS = ("/{ident}/states/console", "/states/console/{ident}")

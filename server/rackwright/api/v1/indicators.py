@@ -7,16 +7,17 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import TEXT
 from rackwright.api.links import pair
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.services import indicators
 
-router = APIRouter(prefix="/v1/nodes/{ident}/management/indicators", tags=["node management"])
+router = Router(prefix="/v1/nodes/{ident}/management/indicators", tags=["node management"])
 
 _STATE: Args = {"state": Arg(TEXT, required=True)}
 _SINCE = 63

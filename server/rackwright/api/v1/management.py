@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import BOOLEAN, choice
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.services import management
 
-router = APIRouter(prefix="/v1/nodes", tags=["node management"])
+router = Router(prefix="/v1/nodes", tags=["node management"])
 
 DEVICES = ("pxe", "disk", "cdrom", "bios", "safe", "wanboot", "iscsiboot", "floppy", "uefihttp")
 _DEVICE: Args = {"boot_device": Arg(choice(*DEVICES), required=True), "persistent": Arg(BOOLEAN)}

@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import CallDep, checked_ident, reply
+from rackwright.api.routing import Router
 from rackwright.api.schemas.raid import LOGICAL_DISK, RAID
 from rackwright.api.versions import since
 from rackwright.services import raid
 
-router = APIRouter(prefix="/v1", tags=["RAID"], dependencies=[since(12, refusal=406)])
+router = Router(prefix="/v1", tags=["RAID"], dependencies=[since(12, refusal=406)])
 
 _DOCUMENT = {"requestBody": {"content": {"application/json": {"schema": RAID.schema}}}}
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.kinds import TEXT
+from rackwright.api.routing import Router
 from rackwright.domain.errors import Invalid
 from rackwright.services import vendor
 from rackwright.services.vendor import Methods
 
-router = APIRouter(prefix="/v1", tags=["vendor methods"])
+router = Router(prefix="/v1", tags=["vendor methods"])
 
 _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _NODE, _DRIVER = "/nodes/{ident}/vendor_passthru", "/drivers/{name}/vendor_passthru"

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
 from rackwright.api.documents import takes
 from rackwright.api.kinds import WORDS, Kind, choice
+from rackwright.api.routing import Router
 from rackwright.api.versions import since
 from rackwright.services import virtual_media
 
-router = APIRouter(prefix="/v1/nodes/{ident}/vmedia", tags=["node virtual media"])
+router = Router(prefix="/v1/nodes/{ident}/vmedia", tags=["node virtual media"])
 
 DEVICES = ("disk", "cdrom", "floppy")
 _SCHEMES = ("http", "https", "nfs", "cifs", "smb")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC
 from pathlib import Path
@@ -173,3 +174,31 @@ def test_updated_at_is_null_until_the_first_change(engine: Engine) -> None:
         session.add(node)
         session.commit()
         assert node.updated_at is not None
+
+
+def test_writers_of_one_process_wait_for_each_other_and_not_for_a_pause(engine: Engine) -> None:
+    started = threading.Barrier(8)
+
+    def write(number: int) -> float:
+        started.wait()
+        begin = time.monotonic()
+        for turn in range(5):
+            add(engine, f"n{number}-{turn}")
+        return time.monotonic() - begin
+
+    with ThreadPoolExecutor(8) as pool:
+        took = sorted(pool.map(write, range(8)))
+    assert took[-1] < 4 * took[0]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_writer_that_fails_lets_the_next_one_write(engine: Engine, lost: bool) -> None:
+    with pytest.raises(RuntimeError), writing(engine) as session:
+        session.add(Node(name="n1", driver="fake-hardware"))
+        session.flush()
+        if lost:
+            session.connection().invalidate()
+        raise RuntimeError
+    begin = time.monotonic()
+    add(engine, "n1")
+    assert time.monotonic() - begin < 5
