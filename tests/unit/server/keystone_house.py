@@ -27,13 +27,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         wish = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["auth"]
-        user = wish["identity"]["password"]["user"]
-        known = (user["name"], user["password"], wish["scope"]["project"]["name"]) == (USER, PASSWORD, "service")
-        if self.path != "/v3/auth/tokens" or not known:
+        user, keystone = wish["identity"]["password"]["user"], self.server.keystone
+        password, *roles = keystone.people.get(user["name"], (None,))
+        if self.path != "/v3/auth/tokens" or password != user["password"]:
             self._answer(401, {"error": {"code": 401, "message": "wrong"}})
             return
-        token = self.server.keystone.token("service", project="service")
-        self._answer(201, {"token": self.server.keystone.tokens[token]}, {"X-Subject-Token": token})
+        system, project = "system" in wish["scope"], wish["scope"].get("project", {}).get("name")
+        token = keystone.token(*roles, project=project, system=system)
+        self._answer(201, {"token": keystone.tokens[token]}, {"X-Subject-Token": token})
 
     def do_GET(self) -> None:
         keystone, subject = self.server.keystone, self.headers.get("X-Subject-Token", "")
@@ -65,14 +66,24 @@ class _Server(ThreadingHTTPServer):
 
 
 class Keystone:
-    """Speaks ``POST`` and ``GET /v3/auth/tokens``, as keystone does; remembers what it was asked."""
+    """Speaks ``POST`` and ``GET /v3/auth/tokens``, as keystone does; remembers what it was asked.
+
+    ``people`` are the users by name, each with a password and roles, which they have everywhere.
+    """
 
     def __init__(self) -> None:
+        self.people: dict[str, tuple[str, ...]] = {USER: (PASSWORD, "service")}
+        self.catalog: list[dict[str, Any]] = []
         self.tokens: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
         self.broken = False
         self.server = _Server(self)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def offer(self, url: str) -> None:
+        """Name the API in the catalog of every token from now on."""
+        endpoint = {"id": "e", "interface": "public", "region": "r", "region_id": "r", "url": url}
+        self.catalog.append({"id": "s", "name": "ironic", "type": "baremetal", "endpoints": [endpoint]})
 
     def token(self, *roles: str, project: str | None = None, system: bool = False, seconds: float = 3600) -> str:
         """Return a new token; a role brings along those below it, as keystone implies them."""
@@ -89,6 +100,7 @@ class Keystone:
             "roles": [{"id": name, "name": name} for name in implied(roles)],
             "expires_at": ends.isoformat().replace("+00:00", "Z"),
             "methods": ["password"],
+            "catalog": self.catalog,
             **scope,
         }
         return token
