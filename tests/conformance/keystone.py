@@ -57,7 +57,7 @@ ACCOUNTS = (
     SYSTEM_ADMIN,
     Account("system-member", None, ("member", "reader")),
     Account("system-reader", None, ("reader",)),
-    Account("admin", "admin", ("admin", "manager", "member", "reader")),
+    Account("admin", "demo", ("admin", "manager", "member", "reader")),
     Account("manager", "demo", ("manager", "member", "reader")),
     Account("member", "demo", ("member", "reader")),
     Account("reader", "demo", ("reader",)),

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.conformance.checks import Check, Outcome
+from tests.conformance.checks import Check
 
-OUTCOMES: dict[str, Outcome] = {"success": "passed", "skip": "skipped", "xfail": "failed", "fail": "failed"}
+STREAM = Path(__file__).with_name("stream.py")
 
 
 def run_tests(programs: Path, package: str, *, folder: Path, environment: Mapping[str, str]) -> Iterator[Check]:
@@ -26,8 +25,8 @@ def run_tests(programs: Path, package: str, *, folder: Path, environment: Mappin
     log = folder / "tests.log"
     with log.open("wb") as out:
         subprocess.run([*runner, "run", "--serial"], cwd=folder, env=variables, stdout=out, stderr=out)
-    stream = (folder / ".stestr/0").read_bytes()
-    convert = [str(programs / "python"), str(programs / "subunit2csv"), "--no-passthrough"]
-    table = subprocess.run(convert, input=stream, check=True, capture_output=True).stdout.decode()
-    for row in csv.DictReader(io.StringIO(table)):
-        yield Check(row["test"], OUTCOMES[row["status"]], f"see {log}")
+    last = subprocess.run([*runner, "last", "--subunit"], cwd=folder, env=variables, stdout=subprocess.PIPE).stdout
+    reader = [str(programs / "python"), str(STREAM)]
+    told = subprocess.run(reader, input=last, check=True, stdout=subprocess.PIPE).stdout
+    for line in told.splitlines():
+        yield Check(**json.loads(line))

@@ -29,7 +29,7 @@ def allocations(cli: Cli) -> None:
     gifted = available(cli, "--resource-class", "big")
     cli.say("node add trait", gifted, "CUSTOM_GIFT")
     create = ["--resource-class", "big", "--trait", "CUSTOM_GIFT", "--name", "mine", "--wait", "60"]
-    made = walk_resource(cli, "allocation", create, ["--name", "ours", "--extra", "a=1"], {"name": "ours"})
+    made = walk_resource(cli, "allocation", create, ["--name", "ours", "--extra", "a=one"], {"name": "ours"})
     expect(cli.read("allocation show", made), {"state": "active", "node_uuid": gifted})
     expect(cli.node(gifted), {"instance_uuid": made, "allocation_uuid": made})
     cli.say("allocation unset", made, "--extra", "a")
@@ -38,17 +38,19 @@ def allocations(cli: Cli) -> None:
     gone(cli, "allocation", made)
     expect(cli.node(gifted), {"instance_uuid": None, "allocation_uuid": None})
     for row in cli.read("allocation list"):
-        cli.say("allocation delete", row["UUID"])
+        cli.say("allocation delete", row["uuid"])
     cli.say("node delete", plain, gifted)
 
 
 def deploy_templates(cli: Cli) -> None:
     """Let a trait of an instance add steps to its deployment."""
-    create = ["CUSTOM_EARLY", "--steps", STEPS, "--extra", "a=1"]
-    made = walk_resource(cli, "deploy template", create, ["--steps", MORE, "--extra", "b=2"], {"name": "CUSTOM_EARLY"})
+    create = ["CUSTOM_EARLY", "--steps", STEPS, "--extra", "a=one"]
+    made = walk_resource(
+        cli, "deploy template", create, ["--steps", MORE, "--extra", "b=two"], {"name": "CUSTOM_EARLY"}
+    )
     assert cli.read("deploy template show", made)["steps"][0]["step"] == "reboot"
     cli.say("deploy template unset", made, "--extra", "a")
-    expect(cli.read("deploy template show", "CUSTOM_EARLY"), {"extra": {"b": "2"}})
+    expect(cli.read("deploy template show", "CUSTOM_EARLY"), {"extra": {"b": "two"}})
     gone(cli, "deploy template", made)
 
 
@@ -56,13 +58,14 @@ def runbooks(cli: Cli) -> None:
     """Clean a node with a runbook that its traits admit."""
     node = new_node(cli)
     cli.say("node manage", node, "--wait", "60")
-    create = ["--name", "CUSTOM_RUN", "--steps", json.dumps(CLEAN), "--extra", "a=1"]
+    create = ["--name", "CUSTOM_RUN", "--steps", json.dumps(CLEAN), "--extra", "a=one"]
     made = walk_resource(cli, "runbook", create, ["--owner", "us", "--description", "tidy up"], {"owner": "us"})
     cli.say("runbook unset", made, "--owner", "--extra", "a")
     expect(cli.read("runbook show", "CUSTOM_RUN"), {"owner": None, "extra": {}})
     cli.say("runbook trait add", made, "CUSTOM_OTHER")
-    assert [row["name"] for row in cli.read("runbook trait list", made)] == ["CUSTOM_OTHER"]
+    assert [next(iter(row.values())) for row in cli.read("runbook trait list", made)] == ["CUSTOM_OTHER"]
     cli.say("runbook trait remove", made, "CUSTOM_OTHER")
+    cli.say("runbook trait add", made, "CUSTOM_RUN")
     cli.refuses("CUSTOM_RUN", "node clean", node, "--runbook", made)
     cli.say("node add trait", node, "CUSTOM_RUN")
     cli.say("node clean", node, "--runbook", "CUSTOM_RUN", "--wait", "60")
@@ -89,6 +92,6 @@ def history(cli: Cli) -> None:
     while not (listed := cli.read("node history list", node)):
         assert time.monotonic() < end, "nothing was noted of a node that was made available"
         time.sleep(0.2)
-    event = cli.read("node history get", node, listed[0]["UUID"])
-    assert event["uuid"] == listed[0]["UUID"]
+    event = cli.read("node history get", node, listed[0]["uuid"])
+    assert event["uuid"] == listed[0]["uuid"]
     cli.say("node delete", node)
