@@ -17,6 +17,7 @@ from rackwright.domain.caller import ANYBODY, Caller
 from rackwright.domain.errors import Duplicate, NodeLocked
 from rackwright.services.policy import Policy
 from rackwright.settings import Settings
+from rackwright.store import operation as operations
 from rackwright.store.node import Node
 from rackwright.store.sealing import Sealer
 
@@ -50,6 +51,12 @@ def check_unlocked(node: Node) -> None:
     """Raise NodeLocked while somebody holds the node."""
     if node.reservation is not None:
         raise NodeLocked(node=node.name or node.uuid, host=node.reservation)
+
+
+def check_stoppable(node: Node, *, session: Session) -> None:
+    """Raise NodeLocked while somebody holds the node for something else than an operation, which can be stopped."""
+    if operations.unfinished_of(node.id or 0, session=session) is None:
+        check_unlocked(node)
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,15 @@ from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected
 from rackwright.domain.states import DeleteAllowed, ProvisionState
 from rackwright.engine import allocation, plan
 from rackwright.services import access, conductors, node_access, node_rules
-from rackwright.services.context import Context, check_unlocked, no_duplicate
+from rackwright.services.context import Context, check_stoppable, check_unlocked, no_duplicate
 from rackwright.services.node_rules import Change
 from rackwright.store import node as nodes
 from rackwright.store.node import Node
 from rackwright.store.paging import Page
 
 Row = dict[str, Any]
+
+log = logging.getLogger(__name__)
 
 _NAMES_SINCE = 5
 _ENROLL_SINCE = 11
@@ -143,7 +146,11 @@ def _store(node: Node, changes: Change) -> None:
 
 
 def delete(ident: str, *, context: Context) -> None:
-    """Remove a node and all that belongs to it; raise NodeNotFound, NodeProtected, NodeAssociated or WrongState."""
+    """Remove a node and all that belongs to it; its BMC is not asked.
+
+    What goes on with a node in maintenance is stopped. Raise NodeNotFound, NodeProtected, NodeAssociated, WrongState or
+    NodeLocked.
+    """
     node = get(ident, context=context, lock=True)
     node_access.check_delete(node, context=context)
     if node.protected:
@@ -152,11 +159,22 @@ def delete(ident: str, *, context: Context) -> None:
         raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
     if not node.maintenance and not _deletable(node, context):
         raise WrongState(attempted="Deleting", node=node.uuid, state=node.provision_state)
-    check_unlocked(node)
+    if node.maintenance:
+        check_stoppable(node, session=context.session)
+        _tell_of_leftovers(node)
+    else:
+        check_unlocked(node)
     plan.cancel_operations(session=context.session, node=node)
     allocation.take_back(node, session=context.session)
     context.session.delete(node)
     context.session.commit()
+
+
+def _tell_of_leftovers(node: Node) -> None:
+    """Warn of a machine that was given up in a state in which it may hold data of an instance."""
+    if ProvisionState(node.provision_state).traits.delete_allowed is DeleteAllowed.NO:
+        facts = {"action": "delete", "node": node.uuid, "state": node.provision_state}
+        log.warning("A node was removed in maintenance; its machine was not cleaned", extra=facts)
 
 
 def _deletable(node: Node, context: Context) -> bool:

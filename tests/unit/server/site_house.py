@@ -94,7 +94,7 @@ class Site:
     def settle(self, ident: str, seconds: float = 20) -> None:
         """Wait until nothing goes on with a node."""
         end = time.monotonic() + seconds
-        while (node := self.look(ident)).reservation or node.target_provision_state or node.target_power_state:
+        while (node := self.look(ident)).reservation or _goes_on(node):
             assert time.monotonic() < end, f"node {ident} does not come to rest in {node.provision_state}"
             time.sleep(0.01)
 
@@ -104,3 +104,8 @@ class Site:
         while self.call("GET", f"/allocations/{ident}").json()["state"] == "allocating":
             assert time.monotonic() < end, f"allocation {ident} is never decided"
             time.sleep(0.01)
+
+
+def _goes_on(node: Node) -> bool:
+    """Return whether a node is on its way; one that failed keeps its target and stays where it is."""
+    return bool(node.target_power_state or (node.target_provision_state and "failed" not in node.provision_state))
