@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rackwright.domain.errors import Forbidden
 from rackwright.domain.states import ProvisionState
+from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import Interface
 from rackwright.services import access
 from rackwright.services.context import Context
@@ -52,6 +54,10 @@ _READS: Mapping[str, str] = {
 _THRESHOLD = f"{_NODE}get:filter_threshold"
 _TEXTS = ("last_error", "reservation")
 _SCOPE = ("owner", "lessee")
+
+
+class ForeignChild(Forbidden):
+    """Step {step} is for child nodes of {node} that are not all yours; name yours in limit_child_node_execution."""
 
 
 def check_update(node: Node, values: Mapping[str, Any], *, context: Context) -> None:
@@ -98,6 +104,18 @@ def check_delete(node: Node, *, context: Context) -> None:
     if _own_nodes_are_managed(context) and access.allows(f"{_NODE}delete:self_owned_node", node, context=context):
         return
     access.demand(f"{_NODE}delete", node, context=context)
+
+
+def check_children(node: Node, steps: Iterable[StepRequest], rule: str, *, context: Context) -> None:
+    """Raise Forbidden for a step of child nodes when one of these is not the caller's, so that ``rule`` denies him."""
+    if context.policy is None:
+        return
+    for step in steps:
+        if step.execute_on_child_nodes:
+            for child in nodes.find(session=context.session, parent_node=node.uuid):
+                meant = child.uuid in (step.limit_child_node_execution or (child.uuid,))
+                if meant and not access.allows(rule, child, context=context):
+                    raise ForeignChild(step=step.key, node=node.uuid)
 
 
 def _own_nodes_are_managed(context: Context) -> bool:

@@ -24,7 +24,7 @@ from rackwright.domain.states import Event, ProvisionState, Transition
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import VERBS, Interface, Phase, event_for, phase_of, transition_for
 from rackwright.engine import composition, plan, transitions
-from rackwright.services import access, config_drive, deploy_templates, nodes, runbooks, validate
+from rackwright.services import access, config_drive, deploy_templates, node_access, nodes, runbooks, validate
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import runbook as runbook_store
 from rackwright.store.columns import now
@@ -137,6 +137,7 @@ def _check_steps(wish: Wish, steps: Sequence[StepRequest], node: Node, context: 
     if wish.target in _NEEDS_STEPS and "runbook" not in wish.given:
         access.demand(f"{_RULE}:{_STEPS[wish.target]}", node, context=context)
     access.demand_steps((each.key for each in steps), node, context=context)
+    node_access.check_children(node, steps, _RULE, context=context)
 
 
 def _check_node(node: Node, wish: Wish, transition: Transition, context: Context) -> None:

@@ -194,6 +194,23 @@ def test_a_step_may_have_a_rule_of_its_own(keystone: Keystone, tmp_path: Path) -
     assert house.call("PUT", f"/nodes/{OWN}/states/provision", wish, who="admin@system").status_code == 202
 
 
+def test_a_step_of_child_nodes_is_for_those_who_may_work_on_the_children(house: GuardedHouse) -> None:
+    house.set(FOREIGN, parent_node=OWN)
+    step = {"interface": "power", "step": "power_on", "execute_on_child_nodes": True}
+
+    def clean(who: str, **more: Any) -> int:
+        wish = {"target": "clean", "clean_steps": [step | more]}
+        status = house.call("PUT", f"/nodes/{OWN}/states/provision", wish, who=who).status_code
+        house.settle(OWN, "manageable")
+        return status
+
+    assert clean("admin@p1") == 403
+    assert clean("admin@p1", limit_child_node_execution=[FOREIGN]) == 403
+    assert clean("member@system") == 202
+    house.set(FOREIGN, owner="p1")
+    assert clean("admin@p1") == 202
+
+
 def test_shards_count_only_nodes_that_the_caller_may_list(keystone: Keystone, tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text('"baremetal:shards:get": role:reader\n')
