@@ -110,13 +110,13 @@ def start_power(
 ) -> Operation:
     """Start a power action; ``target`` is a PowerTarget, ``timeout`` (seconds), ``user``, ``project`` may be given.
 
-    Raises NodeLocked, or InvalidStep when the node's power interface changes nothing.
+    Raises NodeLocked, also while an operation waits, or InvalidStep when the node's power interface changes nothing.
     """
     step = composition.single(node, Phase.POWER, composition.SET_POWER, catalog)
     args: dict[str, JsonValue] = {"target": PowerTarget(target).value}
     if more.get("timeout") is not None:
         args["timeout"] = more["timeout"]
-    _take(node, session=session, settings=settings)
+    _take_idle(node, session=session, settings=settings)
     node.target_power_state = _FINAL_POWER.get(PowerTarget(target), PowerTarget(target)).value
     if not ProvisionState(node.provision_state).traits.failure_state:
         node.last_error = None
@@ -134,9 +134,7 @@ def start_query(
     the failure. Raises NodeLocked, also while an operation waits, or InvalidStep.
     """
     chosen = composition.single(node, Phase.MANAGEMENT, step, catalog, kind=more.get("kind"))
-    if operations.unfinished_of(node.id or 0, session=session) is not None:
-        raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
-    _take(node, session=session, settings=settings)
+    _take_idle(node, session=session, settings=settings)
     if more.get("unattended") and not ProvisionState(node.provision_state).traits.failure_state:
         node.last_error = None
     args: Mapping[str, JsonValue] = more.get("args") or {}
@@ -276,6 +274,13 @@ def _take(node: Node, *, session: Session, settings: Settings) -> None:
         raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
     nodes.reserve(node, settings.conductor_host, session=session)
     cancel_operations(session=session, node=node)
+
+
+def _take_idle(node: Node, *, session: Session, settings: Settings) -> None:
+    """Reserve a node that nothing is done with, not even waited for. Raises NodeLocked."""
+    if operations.unfinished_of(node.id or 0, session=session) is not None:
+        raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
+    nodes.reserve(node, settings.conductor_host, session=session)
 
 
 def abortable(operation: Operation) -> bool:

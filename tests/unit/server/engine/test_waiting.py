@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rackwright.domain.errors import NodeLocked
 from rackwright.domain.outcomes import Behind, Failed, WaitFor, Waiting
 from rackwright.domain.steps import Stage, StepRequest
 from rackwright.domain.verbs import Interface, Phase
-from rackwright.engine import operations
+from rackwright.engine import operations, plan
 from tests.unit.server.engine.engine_house import EngineHouse, step
 
 FOR_AGENT = Waiting(WaitFor.AGENT)
@@ -40,6 +42,22 @@ def test_a_waiting_node_holds_nothing_and_goes_on_with_a_heartbeat(house: Engine
     house.settle()
     assert house.look(uuid).provision_state == "available"
     assert house.steps_of(uuid)[:2] == ["boot.boot_ramdisk"] * 2, "the step runs again from its start"
+
+
+@pytest.mark.parametrize("start", [plan.start_power, plan.start_query])
+def test_what_waits_is_not_ended_by_power_or_questions(house: EngineHouse, start: Callable[..., object]) -> None:
+    uuid = house.node(provision_state="available")
+    house.script["deploy.write_image"] = _once(FOR_AGENT)
+    house.verb(uuid, "active")
+    house.settle()
+    assert house.look(uuid).provision_state == "wait call-back"
+    wish = {"target": "rebooting"} if start is plan.start_power else {"step": "get_boot_device"}
+    with pytest.raises(NodeLocked, match="try again when its present operation has ended"):
+        house.within(uuid, start, settings=house.settings, catalog=house.world.catalog, **wish)
+    assert (house.operation(uuid).status, house.look(uuid).reservation) == ("waiting", None)
+    house.beat(uuid)
+    house.settle()
+    assert house.look(uuid).provision_state == "active"
 
 
 def test_a_heartbeat_during_the_run_makes_the_node_ready_at_once(house: EngineHouse) -> None:
