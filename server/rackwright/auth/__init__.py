@@ -5,22 +5,29 @@
 from __future__ import annotations
 
 from rackwright.auth.base import Authenticator
+from rackwright.domain.errors import Invalid
 from rackwright.settings import Settings
 
 __all__ = ["Authenticator", "authenticator"]
 
 
+class LibraryMissing(Invalid):
+    """auth_strategy keystone needs the library keystoneauth1; install it with: pip install 'rackwright[keystone]'"""
+
+
 def authenticator(settings: Settings) -> Authenticator | None:
     """Return what checks the credentials of requests, None where nobody has to prove who they are.
 
-    Raise UsersInvalid or KeystoneUnusable. A strategy is only loaded where it is used.
+    Raise UsersInvalid or LibraryMissing. A strategy is only loaded where it is used.
     """
     if settings.auth_strategy == "http_basic":
         from rackwright.auth.basic import Basic
 
         return Basic(settings)
     if settings.auth_strategy == "keystone":
-        from rackwright.auth.keystone import Keystone
-
+        try:
+            from rackwright.auth.keystone import Keystone
+        except ImportError as error:
+            raise LibraryMissing from error
         return Keystone(settings)
     return None

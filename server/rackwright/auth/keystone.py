@@ -15,19 +15,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from keystoneauth1.exceptions import ClientException
+from keystoneauth1.identity.v3 import Password
+from keystoneauth1.session import Session
+
 from rackwright.auth.base import Authenticator, Proof
 from rackwright.domain.caller import Caller
-from rackwright.domain.errors import Invalid, Unauthenticated, Unavailable
+from rackwright.domain.errors import Unauthenticated, Unavailable
 from rackwright.settings import Settings
-
-try:
-    from keystoneauth1.exceptions import ClientException
-    from keystoneauth1.identity.v3 import Password
-    from keystoneauth1.session import Session
-except ImportError as error:
-    raise Invalid(
-        "auth_strategy keystone needs the library keystoneauth1; install it with: pip install 'rackwright[keystone]'"
-    ) from error
 
 _log = logging.getLogger(__name__)
 

@@ -25,8 +25,9 @@ NOT_OF_THE_COLLECTION = (
 )
 IMPORT_ALL = """
 import importlib, pkgutil, rackwright
+left_out = ("__main__", ".env", ".auth.keystone")  # the last one is what the extra keystone is for
 for module in pkgutil.walk_packages(rackwright.__path__, "rackwright."):
-    if not module.name.endswith("__main__") and ".versions." not in module.name and not module.name.endswith(".env"):
+    if not module.name.endswith(left_out) and ".versions." not in module.name:
         importlib.import_module(module.name)
 """
 
@@ -87,6 +88,15 @@ def test_the_wheel_carries_each_file_of_both_packages(installed: Path) -> None:
     wanted = [packages / path.removeprefix("server/") for path in kept("server/*")]
     wanted += [metal / path for path in kept("meta/*", "playbooks/*", "plugins/*", "roles/*")]
     assert [str(path) for path in wanted if not path.is_file()] == []
+
+
+def test_the_daemon_tells_which_extra_the_setting_keystone_needs(installed: Path, tmp_path: Path) -> None:
+    settings = {"AUTH_STRATEGY": "keystone", "KEYSTONE_AUTH_URL": "http://127.0.0.1:9", "KEYSTONE_PASSWORD": "x"}
+    given = [f"RACKWRIGHT_{name}={value}" for name, value in settings.items()]
+    command = ("env", *given, installed / "rackwright", "api", "--port", "1", "--state-dir", tmp_path / "state")
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 78, done.stderr
+    assert "pip install 'rackwright[keystone]'" in done.stderr
 
 
 def test_the_daemon_needs_nothing_but_what_the_wheel_asks_for(installed: Path, tmp_path: Path) -> None:

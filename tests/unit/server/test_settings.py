@@ -37,6 +37,10 @@ def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.M
         ({"host_ip": "host.example"}, "trust_network"),
         ({"heartbeat_timeout": 10}, "heartbeat_interval"),
         ({"auth_strategy": "http_basic"}, "http_basic_auth_user_file"),
+        ({"auth_strategy": "keystone", "keystone_password": "x"}, "keystone_auth_url"),
+        ({"auth_strategy": "keystone", "keystone_auth_url": "https://keystone.example"}, "keystone_password"),
+        ({"keystone_auth_url": "keystone.example"}, "http"),
+        ({"auth_strategy": "token"}, "auth_strategy"),
         ({"file_url_allowed_paths": ("/",)}, "file_url_allowed_paths"),
         ({"file_url_allowed_paths": ("images",)}, "absolute"),
         ({"file_url_allowed_paths": ("/var/../etc",)}, "too much"),
@@ -53,6 +57,15 @@ def test_unsafe_or_contradictory_values_are_refused_with_the_name_of_the_setting
     with pytest.raises(SettingsInvalid) as caught:
         load(**given)
     assert reason in str(caught.value)
+
+
+def test_who_asks_callers_who_they_are_may_listen_on_any_address(tmp_path: Path) -> None:
+    basic = {"auth_strategy": "http_basic", "http_basic_auth_user_file": tmp_path / "users"}
+    keystone = {"auth_strategy": "keystone", "keystone_auth_url": "https://k.example", "keystone_password": "hunter2"}
+    for given in (basic, keystone):
+        assert not load(host_ip="0.0.0.0", **given).is_open
+    assert load(host_ip="0.0.0.0", trust_network=True).is_open
+    assert "hunter2" not in repr(load(**keystone))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.5.5.5"])

@@ -120,6 +120,13 @@ def test_a_body_of_somebody_unknown_is_not_looked_at(keystone: Keystone, tmp_pat
         assert [*statuses.values()] == [401, known]
 
 
+def test_a_daemon_that_is_open_to_others_says_so_at_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    House(tmp_path / "loopback")
+    assert "may do anything" not in caplog.text
+    House(tmp_path / "open", host_ip="0.0.0.0", trust_network=True)
+    assert "may do anything" in caplog.text
+
+
 def test_what_a_strategy_lacks_is_told_at_start(keystone: Keystone, tmp_path: Path) -> None:
     with pytest.raises(UsersInvalid, match=re.escape(str(tmp_path / "none"))):
         create_app(
