@@ -17,6 +17,8 @@ from rackwright.store.columns import now
 from rackwright.store.conductor import Conductor
 from rackwright.store.paging import Page
 
+_RUNNING = "rackwright.running"
+
 
 def listed(columns: Sequence[str], *, context: Context, page: Page) -> list[dict[str, Any]]:
     """Return one page of conductors; ``alive`` may be one of the columns. Raise ConductorNotFound for the marker."""
@@ -38,8 +40,12 @@ def _with_alive(row: dict[str, Any], context: Context) -> dict[str, Any]:
 
 
 def alive(*, context: Context) -> Sequence[Conductor]:
-    """Return the running conductors, by host name."""
-    return conductors.alive(session=context.session, timeout=context.settings.heartbeat_timeout)
+    """Return the running conductors, by host name; a request looks once."""
+    known = context.session.info
+    if _RUNNING not in known:
+        known[_RUNNING] = conductors.alive(session=context.session, timeout=context.settings.heartbeat_timeout)
+    running: Sequence[Conductor] = known[_RUNNING]
+    return running
 
 
 def check_served(driver: str, group: str, *, context: Context) -> None:

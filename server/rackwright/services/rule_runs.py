@@ -13,10 +13,6 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
-
 from rackwright.domain.errors import Conflict, Duplicate, Forbidden, Invalid
 from rackwright.engine.inspection_actions import HttpCall, Scene
 from rackwright.engine.inspection_rules import Rule, Unseal, built_in, in_order, run
@@ -59,6 +55,11 @@ def run_all(
 
 def call(wanted: HttpCall) -> str | None:
     """Make a GET request and forget its answer; return what went wrong."""
+    # Here, because few rules call anybody, and these take 4 MB of memory.
+    import requests
+    from requests.adapters import HTTPAdapter
+    from urllib3.util import Retry
+
     retry = Retry(wanted.retries, backoff_factor=wanted.backoff_factor, status_forcelist=_TRY_AGAIN)
     with requests.Session() as session:
         session.trust_env = False  # the credentials of our own .netrc are for nobody that a rule names
