@@ -92,6 +92,7 @@ class Settings(BaseSettings):
     collection_root: Path | None = Field(None, description="Folder that holds ansible_collections/rackwright/metal.")
     step_collections: tuple[str, ...] = Field((), description="Further collections whose roles offer steps.")
     enabled_hardware_types: tuple[str, ...] = Field(("redfish",), description="Hardware types that nodes may use.")
+    default_conductor_group: str = Field("", description="Conductor group of nodes created without one.")
     default_resource_class: str | None = Field(None, description="Resource class of nodes created without one.")
 
     # What a verb does
@@ -141,6 +142,9 @@ class Settings(BaseSettings):
     default_portgroup_mode: str = Field("active-backup", description="Mode of a port group that is created without.")
     allow_deleting_available_nodes: bool = Field(True, description="Allow removing nodes in state available.")
     automatic_lessee: bool = Field(True, description="Set the lessee when a node is deployed.")
+    automatic_lessee_source: Literal["instance", "request", "none"] = Field(
+        "instance", description="The lessee: project_id of instance_info, the project of who asks, or none."
+    )
     power_off_after_deploy_failure: bool = Field(True, description="Power off a node whose deployment failed.")
     default_boot_mode: Literal["uefi", "bios"] = Field("uefi", description="Boot mode of nodes that name none.")
     rescue_password_hash_algorithm: Literal["sha256", "sha512"] = Field(

@@ -218,8 +218,9 @@ def _forget_image_parts(node: Node) -> None:
 
 
 def _lend(node: Node, context: Context) -> None:
-    """Make the project of the instance the lessee, unless there is one; undeploying takes it back."""
-    project = node.instance_info.get("project_id")
+    """Make the project of the instance, or of who asks, the lessee unless there is one; undeploying takes it back."""
+    sources = {"instance": node.instance_info.get("project_id"), "request": context.project}
+    project = sources.get(context.settings.automatic_lessee_source)
     if context.settings.automatic_lessee and not node.lessee and isinstance(project, str) and project:
         node.lessee = project
         node.driver_internal_info = {**node.driver_internal_info, "automatic_lessee": True}

@@ -286,3 +286,14 @@ def test_without_keystone_everybody_who_is_let_in_may_do_everything(tmp_path: Pa
     assert house.call("GET", f"/nodes/{node}").json()["last_error"] == SECRET_ERROR
     assert house.call("GET", "/nodes?owner=p1").status_code == 200
     assert house.call("DELETE", f"/nodes/{node}").status_code == 204
+
+
+@pytest.mark.parametrize(("source", "lessee"), [("instance", "p7"), ("request", "p1"), ("none", None)])
+def test_a_deployed_node_is_lent_to_the_project_that_the_setting_names(
+    keystone: Keystone, tmp_path: Path, source: str, lessee: str | None
+) -> None:
+    house = rack(GuardedHouse(tmp_path, keystone, automatic_lessee_source=source))
+    house.set(OWN, provision_state="available", instance_info={"project_id": "p7", "image_source": "file:///x"})
+    answer = house.call("PUT", f"/nodes/{OWN}/states/provision", {"target": "active"}, who="member@p1")
+    assert answer.status_code == 202, answer.text
+    assert house.stored(OWN).lessee == lessee
