@@ -34,6 +34,7 @@ from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.schemas.deploy_template import DEPLOY_TEMPLATE
 from rackwright.api.schemas.driver import DRIVER
 from rackwright.api.schemas.history import HISTORY
+from rackwright.api.schemas.inspection_rule import INSPECTION_RULE
 from rackwright.api.schemas.node import NODE
 from rackwright.api.schemas.port import PORT
 from rackwright.api.schemas.portgroup import PORTGROUP
@@ -210,6 +211,7 @@ _RESOURCES = (
     ALLOCATION,
     DEPLOY_TEMPLATE,
     RUNBOOK,
+    INSPECTION_RULE,
 )
 
 

@@ -3,8 +3,8 @@
 """What an inspection report changes: each hook is a small pure function from the report to changes.
 
 Hooks run in the order of the setting ``inspection_hooks``; each sees what those before it changed. All of them run even
-when one fails, so that an operator reads every failure at once; then nothing of it is applied. Inspection rules are one
-more stage at the end of the same row. Source: ``contract/engine.md`` section 9.
+when one fails, so that an operator reads every failure at once; then nothing of it is applied. Inspection rules run
+after them (``inspection_rules``). Source: ``contract/engine.md`` section 9.
 """
 
 from __future__ import annotations

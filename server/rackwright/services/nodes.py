@@ -114,6 +114,7 @@ def create(values: Mapping[str, Any], *, context: Context) -> Node:
     values = node_access.owned(values, context=context)
     node = Node(driver=values["driver"], provision_state=_first_state(context.minor).value)
     node.resource_class = settings.default_resource_class
+    node.conductor_group = settings.default_conductor_group.lower()
     changes = Change(node, {name: value for name, value in values.items() if name != "uuid"}, context, new=True)
     if values.get("uuid"):
         node.uuid = values["uuid"]

@@ -184,6 +184,14 @@ def test_interfaces_and_resource_class_get_defaults(tmp_path: Any) -> None:
     assert (node["resource_class"], node["deploy_interface"], node["bios_interface"]) == ("metal", "direct", "no-bios")
 
 
+def test_a_conductor_group_may_be_the_default_of_new_nodes(tmp_path: Any) -> None:
+    house = House(tmp_path, default_conductor_group="Far")
+    assert "far" in fault(house.call("POST", "/nodes", {"driver": "redfish"}))
+    house.conductor("redfish", host="far-away", group="far")
+    assert house.call("POST", "/nodes", {"driver": "redfish"}).json()["conductor_group"] == "far"
+    assert house.call("POST", "/nodes", {"driver": "redfish", "conductor_group": ""}).json()["conductor_group"] == ""
+
+
 @pytest.mark.parametrize("field", [{"uuid": NODE}, {"name": "n1"}, {"instance_uuid": OTHER}])
 def test_what_must_be_unique_is_409_the_second_time(house: House, field: dict[str, str]) -> None:
     house.node(uuid=NODE, name="n1", instance_uuid=OTHER)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from rackwright.engine.inspection import InspectionFailed
 from rackwright.engine.inspection_actions import HttpCall, Scene
-from rackwright.engine.inspection_grammar import GrammarError, clauses
 from rackwright.engine.inspection_rules import BuiltInRulesInvalid, Rule, built_in, in_order, run
 from rackwright.engine.inspection_text import Words
 from rackwright.store.node import Node
@@ -340,36 +339,6 @@ def test_what_a_machine_told_cannot_leave_its_place_in_a_url() -> None:
     found.plugin_data["evil"] = "x@192.0.2.66/?a=b#c"
     act("api-call", url="http://192.0.2.9/{plugin_data[evil]}", within=found)
     assert found.calls[0].url == "http://192.0.2.9/x%40192.0.2.66%2F%3Fa%3Db%23c"
-
-
-@pytest.mark.parametrize(
-    ("kind", "item", "why"),
-    [
-        ("condition", "eq", "is not of type 'object'"),
-        ("condition", {"op": "eq"}, "'args' is a required property"),
-        ("condition", {"op": "nearly", "args": {}}, "op nearly is unknown"),
-        ("condition", {"op": "eq", "args": {"values": [1]}}, "values"),
-        ("condition", {"op": "eq", "args": {"values": [1, 2], "more": 1}}, "more"),
-        ("condition", {"op": "is-true", "args": {}}, "value"),
-        ("condition", {"op": "is-true", "args": [1, 2]}, "takes 1 arguments"),
-        ("condition", {"op": "matches", "args": {"value": "a", "regex": "("}}, "no regular expression"),
-        ("condition", {"op": "eq", "args": [1, 1], "multiple": "some"}, "some"),
-        ("condition", {"op": "eq", "args": [1, 1], "loop": 5}, "loop"),
-        ("condition", {"op": 5, "args": []}, "op"),
-        ("action", {"op": "explode", "args": {}}, "op explode is unknown"),
-        ("action", {"op": "!fail", "args": {"msg": ""}}, "op !fail is unknown"),
-        ("action", {"op": "fail", "args": {}}, "msg"),
-        ("action", {"op": "fail", "args": {"msg": "a"}, "multiple": "any"}, "multiple"),
-        ("action", {"op": "log", "args": {"msg": "a", "level": "loud"}}, "loud"),
-        ("action", {"op": "api-call", "args": {"url": "http://x", "retries": 1000}}, "retries"),
-        ("action", {"op": "set-attribute", "args": {"path": 1, "value": 1}}, "path"),
-    ],
-)
-def test_what_does_not_fit_the_grammar_is_told_with_its_place(kind: Any, item: Any, why: str) -> None:
-    with pytest.raises(GrammarError) as refused:
-        clauses(kind, [item])
-    assert str(refused.value).startswith(f"{kind} 1: ")
-    assert why in str(refused.value)
 
 
 def test_rules_run_by_priority_and_then_by_age() -> None:
