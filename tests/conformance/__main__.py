@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.conformance import cli, nova, sdk, tempest
+from tests.conformance import cli, metal3, nova, openstack_cloud, sdk, tempest
 from tests.conformance.checks import Peer, Verdict, judge
 from tests.conformance.servers import Kind, serving
 
@@ -18,6 +18,8 @@ RESULTS = ROOT / ".nox/conformance"
 PEERS = {
     "cli": Peer("python-ironicclient 6.3.0, the baremetal command", cli.run),
     "sdk": Peer("openstacksdk 4.22.0, its functional tests", sdk.run),
+    "metal3": Peer("Metal3's call sequence at 1.89, 1.95 and 1.109", metal3.run),
+    "openstack_cloud": Peer("openstack.cloud 2.5.0, its modules for bare metal", openstack_cloud.run),
     "nova": Peer("Nova 34.0.0, its driver for bare metal", nova.run),
     "tempest": Peer("ironic-tempest-plugin 3.2.0, its API tests", tempest.run, behind_keystone=True),
 }

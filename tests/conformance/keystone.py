@@ -93,7 +93,7 @@ class Keystone:
 
     def answer(self, path: str, asked: dict[str, Any] | None, subject: str) -> Answer:
         """Return status, body and headers of an answer; ``asked`` is the body of a POST, None for a GET."""
-        match path.rstrip("/"):
+        match path.partition("?")[0].rstrip("/"):
             case "":
                 return 300, {"versions": {"values": [self._version()]}}, {}
             case "/v3":

@@ -12,7 +12,7 @@ from tests.conformance.cli.inventory import new_node
 
 STEPS = json.dumps([{"interface": "deploy", "step": "deploy", "args": {}, "priority": 150}])
 MORE = json.dumps([{"interface": "power", "step": "reboot", "args": {}, "priority": 90}])
-CLEAN = [{"interface": "raid", "step": "create_configuration", "args": {}, "order": 1}]
+CLEAN = [{"interface": "bios", "step": "factory_reset", "args": {}, "order": 1}]
 
 
 def available(cli: Cli, *more: str) -> str:
