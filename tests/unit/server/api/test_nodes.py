@@ -222,3 +222,8 @@ def test_validate_takes_the_node_as_an_argument_too(house: House) -> None:
     assert house.call("GET", "/nodes/validate?node=n1").json() == one
     assert house.call("GET", f"/nodes/validate?node_uuid={uuid}").json() == one
     assert house.call("GET", "/nodes/validate").status_code == 404
+
+
+def test_a_number_of_any_size_comes_back_as_it_was(house: House) -> None:
+    uuid = house.node(extra={"large": 10**30, "small": -(2**63) - 1})
+    assert house.call("GET", f"/nodes/{uuid}").json()["extra"] == {"large": 10**30, "small": -(2**63) - 1}
