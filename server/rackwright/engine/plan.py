@@ -91,8 +91,7 @@ def start_phase(
         verb=verb,
         request=request.model_dump(mode="json", exclude_defaults=True),
         steps=composition.dumped(steps),
-        user=wish.get("user"),
-        project=wish.get("project"),
+        **_asker(wish),
     )
     return _begin(started, node, session=session, settings=settings, sealer=sealer)
 
@@ -248,12 +247,16 @@ def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, more: Ma
         node_id=node.id or 0,
         phase=phase.value,
         steps=composition.dumped(steps),
-        user=more.get("user"),
-        project=more.get("project"),
+        **_asker(more),
     )
     session.add_all((node, operation))
     session.flush()
     return operation
+
+
+def _asker(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return who asks, and for which project."""
+    return {"user": given.get("user"), "project": given.get("project")}
 
 
 def _check_limit(phase: Phase, verb: str, *, session: Session, settings: Settings) -> None:
