@@ -254,7 +254,7 @@ def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, more: Ma
     return operation
 
 
-def _asker(given: Mapping[str, Any]) -> dict[str, str | None]:
+def _asker(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return who asks, and for which project."""
     return {"user": given.get("user"), "project": given.get("project")}
 
