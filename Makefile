@@ -19,7 +19,7 @@ unexport PYTHONHOME PYTHONPATH PYENV_VERSION VIRTUAL_ENV
 
 .PHONY: help
 help: ## Say what there is
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: demo
 demo: $(VENV)/ready ## Build a virtual rack and take its machines from enroll to a booted system
@@ -28,6 +28,10 @@ demo: $(VENV)/ready ## Build a virtual rack and take its machines from enroll to
 .PHONY: test
 test: $(VENV)/ready ## Run every check, the quick ones first, and say how long each took
 	$(VENV)/bin/nox
+
+.PHONY: conformance
+conformance: $(VENV)/ready ## Run real clients against the daemon, unmodified
+	$(VENV)/bin/nox --session conformance -- --write
 
 .PHONY: system
 system: ## Install the Debian packages that are missing

@@ -50,6 +50,8 @@ def pin(session: nox.Session) -> None:
     resolve = ("uv", "pip", "compile", "--quiet", "--universal", "--upgrade", "--no-annotate", "--python-version=3.11")
     told_as = ("--custom-compile-command", "nox -s pin")
     session.run(*resolve, *told_as, "--extra=lab", "--group=dev", "--output-file", PINS, "pyproject.toml")
+    for wanted in Path("tests/peers").glob("*.in"):
+        session.run(*resolve, *told_as, "--output-file", str(wanted.with_suffix(".txt")), str(wanted))
 
 
 @nox.session
@@ -146,6 +148,12 @@ def integration(session: nox.Session) -> None:
 def molecule(session: nox.Session) -> None:
     """Converge, repeat and verify one scenario per role."""
     session.run("molecule", "test", *(session.posargs or ["--all", "--workers=2"]))
+
+
+@nox.session(default=False)
+def conformance(session: nox.Session) -> None:
+    """Run real clients, unmodified, against the daemon; arguments name clients."""
+    session.run("python", "-m", "tests.conformance", *session.posargs)
 
 
 @nox.session

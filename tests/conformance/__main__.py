@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.conformance import cli, metal3, nova, openstack_cloud, sdk, tempest
+from tests.conformance import cli, metal3, nova, openstack_cloud, report, sdk, tempest
 from tests.conformance.checks import Peer, Verdict, judge
 from tests.conformance.servers import Kind, serving
 
@@ -54,11 +54,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("peers", nargs="*", metavar="CLIENT", help=f"one of {', '.join(PEERS)}; default: all")
     parser.add_argument("--server", choices=("rackwright", "ironic"), default="rackwright")
+    parser.add_argument("--write", action="store_true", help="write the table of results into the documentation")
     options = parser.parse_args()
     if unknown := set(options.peers) - set(PEERS):
         parser.error(f"there is no client {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
-    verdicts = [run(name, options.server) for name in options.peers or PEERS]
-    return 0 if all(verdict.is_good for verdict in verdicts) else 1
+    verdicts = {name: run(name, options.server) for name in options.peers or PEERS}
+    if options.write:
+        report.write((PEERS[name].title, verdict) for name, verdict in verdicts.items())
+    return 0 if all(verdict.is_good for verdict in verdicts.values()) else 1
 
 
 if __name__ == "__main__":
