@@ -196,7 +196,8 @@ def _hoist(value: Any, named: dict[str, Document]) -> None:
 
 def _shown(resource: Resource) -> Document:
     fields = {each.name: _described(each, each.kind.outcome) for each in resource.fields if not each.write_only}
-    return {"title": resource.name.title().replace(" ", "").replace("'", ""), "type": "object", "properties": fields}
+    title = "".join(word.capitalize() for word in resource.name.replace("'s", "").split())
+    return {"title": title, "type": "object", "properties": fields}
 
 
 def _described(field: Field, schema: Mapping[str, Any]) -> Document:

@@ -107,6 +107,8 @@ def broken(site: Site, operation: Any) -> str | None:
     return None
 
 
+# The conductor's thread draws random numbers while Hypothesis makes a request, which it takes for a part of the request.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_answer_is_one_that_the_document_tells(site: Site) -> None:

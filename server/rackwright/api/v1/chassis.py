@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Args, Call, CallDep, checked_uuid, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.chassis import CHASSIS
@@ -26,13 +26,13 @@ def _listed(call: Call, *, detail: bool | None = None) -> Response:
     return wanted.answer(rows)
 
 
-@router.get("", summary="List chassis", openapi_extra=takes(PAGING, CHOICE))
+@router.get("", summary="List chassis", openapi_extra=takes(PAGING, CHOICE) | lists(CHASSIS))
 def index(call: CallDep) -> Response:
     """Return one page of chassis."""
     return _listed(call)
 
 
-@router.get("/detail", summary="List chassis with all fields", openapi_extra=takes(PAGING))
+@router.get("/detail", summary="List chassis with all fields", openapi_extra=takes(PAGING) | lists(CHASSIS))
 def detail(call: CallDep) -> Response:
     """Return one page of chassis with all fields."""
     return _listed(call, detail=True)
@@ -46,7 +46,7 @@ def create(call: CallDep) -> Response:
     return created(call, CHASSIS, made.model_dump())
 
 
-@router.get("/{uuid}", summary="Show a chassis", openapi_extra=takes(FIELDS))
+@router.get("/{uuid}", summary="Show a chassis", openapi_extra=takes(FIELDS) | shows(CHASSIS))
 def one(call: CallDep, uuid: str) -> Response:
     """Return one chassis."""
     return show(call, CHASSIS, chassis.get(checked_uuid(uuid), context=call.context).model_dump())

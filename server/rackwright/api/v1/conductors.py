@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import CallDep
-from rackwright.api.documents import takes
+from rackwright.api.documents import lists, shows, takes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.conductor import CONDUCTOR
 from rackwright.api.versions import since
@@ -17,7 +17,7 @@ from rackwright.services import conductors
 router = Router(prefix="/v1/conductors", tags=["conductors"], dependencies=[since(49)])
 
 
-@router.get("", summary="List conductors", openapi_extra=takes(PAGING, CHOICE))
+@router.get("", summary="List conductors", openapi_extra=takes(PAGING, CHOICE) | lists(CONDUCTOR))
 def index(call: CallDep) -> Response:
     """Return one page of conductors."""
     wanted = listing(call, CONDUCTOR, {})
@@ -25,7 +25,7 @@ def index(call: CallDep) -> Response:
     return wanted.answer(rows, key="hostname")
 
 
-@router.get("/{hostname}", summary="Show a conductor", openapi_extra=takes(FIELDS))
+@router.get("/{hostname}", summary="Show a conductor", openapi_extra=takes(FIELDS) | shows(CONDUCTOR))
 def one(call: CallDep, hostname: str) -> Response:
     """Return one conductor."""
     return show(call, CONDUCTOR, conductors.get(hostname, context=call.context))

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_uuid, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.fields import Row
 from rackwright.api.kinds import TEXT
 from rackwright.api.patch import changes
@@ -33,7 +33,12 @@ def _visible(row: Row) -> Row:
     return {**row, "conditions": None, "actions": None} if row["sensitive"] else row
 
 
-@router.get("", summary="List inspection rules", dependencies=_READ, openapi_extra=takes(_FILTERS, PAGING, CHOICE))
+@router.get(
+    "",
+    summary="List inspection rules",
+    dependencies=_READ,
+    openapi_extra=takes(_FILTERS, PAGING, CHOICE) | lists(INSPECTION_RULE),
+)
 def index(call: CallDep) -> Response:
     """Return one page of inspection rules; all are of the one phase that there is."""
     wanted = listing(call, INSPECTION_RULE, _FILTERS)
@@ -66,7 +71,12 @@ def delete_all(call: CallDep) -> Response:
     return reply(status=204)
 
 
-@router.get("/{uuid}", summary="Show an inspection rule", dependencies=_READ, openapi_extra=takes(FIELDS))
+@router.get(
+    "/{uuid}",
+    summary="Show an inspection rule",
+    dependencies=_READ,
+    openapi_extra=takes(FIELDS) | shows(INSPECTION_RULE),
+)
 def one(call: CallDep, uuid: str) -> Response:
     """Return one inspection rule."""
     return _shown(call, inspection_rules.get(checked_uuid(uuid), context=call.context))

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import BOOLEAN, IDENT, LOWERED, TEXT, UUID_TEXT, WORDS, choice
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
@@ -63,13 +63,13 @@ def _shown(call: Call, node: Node, args: Args = FIELDS) -> Response:
     return show(call, NODE, nodes.row(node, context=call.context), args)
 
 
-@router.get("", summary="List nodes", openapi_extra=takes(FILTERS, PAGING, CHOICE))
+@router.get("", summary="List nodes", openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(NODE))
 def index(call: CallDep) -> Response:
     """Return one page of nodes."""
     return listed(call)
 
 
-@router.get("/detail", summary="List nodes with all fields", openapi_extra=takes(FILTERS, PAGING))
+@router.get("/detail", summary="List nodes with all fields", openapi_extra=takes(FILTERS, PAGING) | lists(NODE))
 def detail(call: CallDep) -> Response:
     """Return one page of nodes with all fields."""
     return listed(call, detail=True)
@@ -94,7 +94,7 @@ def validate_by_argument(call: CallDep) -> Response:
     return reply(validate.report(nodes.get(ident, context=call.context), context=call.context))
 
 
-@router.get("/{ident}", summary="Show a node", openapi_extra=takes(FIELDS))
+@router.get("/{ident}", summary="Show a node", openapi_extra=takes(FIELDS) | shows(NODE))
 def one(call: CallDep, ident: str) -> Response:
     """Return one node."""
     return _shown(call, nodes.get(checked_ident(ident), context=call.context))

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import IDENT, MAC, WORDS
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
@@ -39,13 +39,19 @@ def _listed(call: Call, args: Args, *, detail: bool | None = None, node: str | N
     return wanted.answer(rows)
 
 
-@router.get("/v1/portgroups", summary="List port groups", openapi_extra=takes(FILTERS, PAGING, CHOICE))
+@router.get(
+    "/v1/portgroups", summary="List port groups", openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(PORTGROUP)
+)
 def index(call: CallDep) -> Response:
     """Return one page of port groups."""
     return _listed(call, FILTERS)
 
 
-@router.get("/v1/portgroups/detail", summary="List port groups with all fields", openapi_extra=takes(FILTERS, PAGING))
+@router.get(
+    "/v1/portgroups/detail",
+    summary="List port groups with all fields",
+    openapi_extra=takes(FILTERS, PAGING) | lists(PORTGROUP),
+)
 def detail(call: CallDep) -> Response:
     """Return one page of port groups with all fields."""
     return _listed(call, FILTERS, detail=True)
@@ -55,7 +61,7 @@ def detail(call: CallDep) -> Response:
     "/v1/nodes/{ident}/portgroups",
     summary="List the port groups of a node",
     dependencies=[since(24)],
-    openapi_extra=takes(_OF_NODE, PAGING, CHOICE),
+    openapi_extra=takes(_OF_NODE, PAGING, CHOICE) | lists(PORTGROUP),
 )
 def of_node(call: CallDep, ident: str) -> Response:
     """Return one page of a node's port groups."""
@@ -66,7 +72,7 @@ def of_node(call: CallDep, ident: str) -> Response:
     "/v1/nodes/{ident}/portgroups/detail",
     summary="List the port groups of a node with all fields",
     dependencies=[since(24)],
-    openapi_extra=takes(_OF_NODE, PAGING),
+    openapi_extra=takes(_OF_NODE, PAGING) | lists(PORTGROUP),
 )
 def of_node_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a node's port groups with all fields."""
@@ -81,7 +87,7 @@ def create(call: CallDep) -> Response:
     return created(call, PORTGROUP, portgroups.row(group, context=call.context))
 
 
-@router.get("/v1/portgroups/{ident}", summary="Show a port group", openapi_extra=takes(FIELDS))
+@router.get("/v1/portgroups/{ident}", summary="Show a port group", openapi_extra=takes(FIELDS) | shows(PORTGROUP))
 def one(call: CallDep, ident: str) -> Response:
     """Return one port group."""
     group = portgroups.get(checked_ident(ident), context=call.context)

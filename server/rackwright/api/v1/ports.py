@@ -8,7 +8,7 @@ from fastapi import Response
 
 from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, patches, takes
+from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.errors import BadIdent
 from rackwright.api.kinds import IDENT, MAC, TEXT, UUID_TEXT, WORDS, is_uuid
 from rackwright.api.patch import changes
@@ -49,19 +49,25 @@ def _listed(call: Call, args: Args, *, detail: bool | None = None, **within: str
     return wanted.answer(rows)
 
 
-@router.get("/v1/ports", summary="List ports", openapi_extra=takes(FILTERS, PAGING, CHOICE))
+@router.get("/v1/ports", summary="List ports", openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(PORT))
 def index(call: CallDep) -> Response:
     """Return one page of ports."""
     return _listed(call, FILTERS)
 
 
-@router.get("/v1/ports/detail", summary="List ports with all fields", openapi_extra=takes(FILTERS, PAGING))
+@router.get(
+    "/v1/ports/detail", summary="List ports with all fields", openapi_extra=takes(FILTERS, PAGING) | lists(PORT)
+)
 def detail(call: CallDep) -> Response:
     """Return one page of ports with all fields."""
     return _listed(call, FILTERS, detail=True)
 
 
-@router.get("/v1/nodes/{ident}/ports", summary="List the ports of a node", openapi_extra=takes(_BELOW, PAGING, CHOICE))
+@router.get(
+    "/v1/nodes/{ident}/ports",
+    summary="List the ports of a node",
+    openapi_extra=takes(_BELOW, PAGING, CHOICE) | lists(PORT),
+)
 def of_node(call: CallDep, ident: str) -> Response:
     """Return one page of a node's ports."""
     return _listed(call, _BELOW, node=checked_ident(ident))
@@ -70,7 +76,7 @@ def of_node(call: CallDep, ident: str) -> Response:
 @router.get(
     "/v1/nodes/{ident}/ports/detail",
     summary="List the ports of a node with all fields",
-    openapi_extra=takes(_BELOW, PAGING),
+    openapi_extra=takes(_BELOW, PAGING) | lists(PORT),
 )
 def of_node_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a node's ports with all fields."""
@@ -81,7 +87,7 @@ def of_node_in_detail(call: CallDep, ident: str) -> Response:
     "/v1/portgroups/{ident}/ports",
     summary="List the ports of a port group",
     dependencies=[since(24)],
-    openapi_extra=takes(_BELOW, PAGING, CHOICE),
+    openapi_extra=takes(_BELOW, PAGING, CHOICE) | lists(PORT),
 )
 def of_group(call: CallDep, ident: str) -> Response:
     """Return one page of a port group's ports."""
@@ -92,7 +98,7 @@ def of_group(call: CallDep, ident: str) -> Response:
     "/v1/portgroups/{ident}/ports/detail",
     summary="List the ports of a port group with all fields",
     dependencies=[since(24)],
-    openapi_extra=takes(_BELOW, PAGING),
+    openapi_extra=takes(_BELOW, PAGING) | lists(PORT),
 )
 def of_group_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a port group's ports with all fields."""
@@ -115,7 +121,7 @@ def _checked(ident: str) -> str:
     return ident.lower() if ":" in ident else checked_ident(ident)
 
 
-@router.get("/v1/ports/{ident}", summary="Show a port", openapi_extra=takes(FIELDS))
+@router.get("/v1/ports/{ident}", summary="Show a port", openapi_extra=takes(FIELDS) | shows(PORT))
 def one(call: CallDep, ident: str) -> Response:
     """Return one port."""
     port = ports.get(_checked(ident), context=call.context)

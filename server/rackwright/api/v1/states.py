@@ -7,7 +7,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
-from rackwright.api.documents import takes
+from rackwright.api.documents import shows, takes
 from rackwright.api.kinds import TEXT
 from rackwright.api.routing import Router
 from rackwright.api.schemas.node import STATES
@@ -23,7 +23,7 @@ def _accepted(call: CallDep, ident: str) -> Response:
     return reply(status=202, location=f"{call.url}/v1/nodes/{ident}/states")
 
 
-@router.get("/states", summary="Show the states of a node")
+@router.get("/states", summary="Show the states of a node", openapi_extra=shows(STATES))
 def states(call: CallDep, ident: str) -> Response:
     """Return the states of a node."""
     call.query({})
