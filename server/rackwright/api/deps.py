@@ -153,7 +153,7 @@ def reply(content: Any = None, status: int = 200, *, location: str | None = None
 def _written(content: Any) -> bytes:
     try:
         return orjson.dumps(content)
-    except TypeError:  # a number of more than 64 bits
+    except TypeError:  # half of a surrogate pair or a number of more than 64 bits: a machine told it, clients cannot
         return json.dumps(content, default=datetime.isoformat).encode()
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -32,9 +33,9 @@ _PRAGMAS = (
 def open_engine(url: str) -> Engine:
     """Return the engine for ``url``; of SQLite with WAL, foreign keys and transactions that really begin."""
     if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, json_deserializer=from_json)
+        return create_engine(url, pool_pre_ping=True, json_deserializer=_parsed)
     own = {"timeout": _BUSY_TIMEOUT, "check_same_thread": False}
-    engine = create_engine(url, connect_args=own, json_deserializer=from_json)
+    engine = create_engine(url, connect_args=own, json_deserializer=_parsed)
     turns = _Turns()
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", turns.begin)
@@ -48,6 +49,13 @@ def _prepare(connection: Any, _record: object) -> None:
     for pragma in _PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return from_json(text)
+    except ValueError:  # half of a surrogate pair, as some firmware reports it
+        return json.loads(text)
 
 
 class _Turns:

@@ -224,6 +224,8 @@ def test_validate_takes_the_node_as_an_argument_too(house: House) -> None:
     assert house.call("GET", "/nodes/validate").status_code == 404
 
 
-def test_a_number_of_any_size_comes_back_as_it_was(house: House) -> None:
-    uuid = house.node(extra={"large": 10**30, "small": -(2**63) - 1})
-    assert house.call("GET", f"/nodes/{uuid}").json()["extra"] == {"large": 10**30, "small": -(2**63) - 1}
+def test_what_only_a_machine_can_have_told_is_shown_as_it_was(house: House) -> None:
+    uuid, told = house.node(), {"number": 10**30, "text": "half a pair: \ud800"}
+    house.set(uuid, driver_internal_info=told)
+    answer = house.call("GET", f"/nodes/{uuid}")
+    assert (answer.status_code, answer.json()["driver_internal_info"]) == (200, told)
