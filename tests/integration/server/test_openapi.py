@@ -107,7 +107,7 @@ def broken(site: Site, operation: Any) -> str | None:
     return None
 
 
-# The conductor's thread draws random numbers while Hypothesis makes a request, which it takes for a part of the request.
+# The conductor's thread draws random numbers while Hypothesis makes a request and takes them for a part of it.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @pytest.mark.slow
 @pytest.mark.timeout(600)

@@ -13,6 +13,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from httpx import Response
 
+from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError
 from ansible_collections.rackwright.metal.plugins.module_utils._fake import act
 from rackwright.app import create_app
 from rackwright.domain.outcomes import Done, Failed, Outcome
@@ -37,6 +38,7 @@ class Site:
     def __init__(self, folder: Path, **settings: Any) -> None:
         given = {"state_dir": folder, "conductor_host": HOST, "poll_interval": 0.01, "run_slots": 4, "_env_file": None}
         given |= {"public_endpoint": PUBLIC, "enabled_hardware_types": ("fake-hardware", "redfish")}
+        given |= {"node_locked_retry_attempts": 1}
         self.settings = Settings(**(given | settings))
         (folder / "http" / "boot").mkdir(parents=True)
         self.app = create_app(self.settings)
@@ -67,7 +69,7 @@ class Site:
         try:
             return Done(act(params))
         except Exception as error:
-            return Failed(step["name"], str(error))
+            return Failed(step["name"], str(error), refused=isinstance(error, NotOfferedError))
 
     def call(self, method: str, path: str, body: Any = None, *, version: str | None = "1.115", **more: Any) -> Response:
         """Send a request; ``path`` is a whole one behind a second slash, else it goes without /v1."""

@@ -40,8 +40,8 @@ from rackwright.api.v1 import (
 ROUTERS = tuple(
     module.router
     for module in (
-        *(root, nodes, states, management, traits, history, vifs, ports, drivers, conductors),
-        *(raid, boot_mode, console, indicators, bios, firmware, virtual_media, vendor),
+        *(root, nodes, management, traits, history, vifs, ports, drivers, conductors),
+        *(raid, boot_mode, console, states, indicators, bios, firmware, virtual_media, vendor),
         *(allocations, deploy_templates, runbooks),
         *(lookup, heartbeat, continue_inspection, operations, inspection_rules),
         *(portgroups, chassis, volume, shards, events, items),
