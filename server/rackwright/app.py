@@ -51,7 +51,7 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     sealer = Sealer(read_key(settings.secret_key_file))
     app.state.parts = Parts(settings, engine, offer or _offer(settings), sealer, _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
-    errors.install(app)
+    errors.install(app, ROUTERS)
     app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))
     return app
 

@@ -80,6 +80,8 @@ class Settings(BaseSettings):
     trust_network: bool = Field(
         False, description="Allow noauth on an address that other machines reach: each of them may then do anything."
     )
+    node_locked_retry_attempts: Positive = Field(3, description="Attempts at a node that an operation has locked.")
+    node_locked_retry_interval: Moment = Field(1, description="Time between two attempts at a locked node.")
     max_limit: Positive = Field(1000, description="Most records in one page of an answer.")
     max_json_body_size: Positive = Field(1024, description="Largest request body, KiB.")
     max_json_body_size_provision: Positive = Field(65536, description="Largest body of a provision request, KiB.")

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterable
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
-from rackwright.api.versions import MethodOfNewerVersion
+from rackwright.api.versions import MethodOfNewerVersion, hides
 from rackwright.domain import errors
 from rackwright.store.session import DatabaseUnavailable
 
@@ -93,6 +96,12 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return reply
 
 
+def _is_newer(request: Request, routes: Iterable[APIRoute]) -> bool:
+    """Return whether every method of a path is of a newer version than the request asks for."""
+    known = [route.dependencies for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return all(any(hides(each.dependency, request.scope) for each in dependencies) for dependencies in known)
+
+
 async def _on_routing_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return answer(error)
@@ -105,9 +114,16 @@ async def _on_routing_error(request: Request, error: Exception) -> Response:
     return reply
 
 
-def install(app: FastAPI) -> None:
-    """Make the app answer every error in Ironic's form."""
+def install(app: FastAPI, routers: Iterable[APIRouter]) -> None:
+    """Make the app with these routers answer every error in Ironic's form."""
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+
+    async def on_routing_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == 405 and _is_newer(request, routes):
+            return await _on_routing_error(request, HTTPException(404))
+        return await _on_routing_error(request, error)
+
     for family in {family for family, _ in STATUS}:
         app.add_exception_handler(family, _on_error)
     app.add_exception_handler(BadIdent, _on_bad_ident)
-    app.add_exception_handler(HTTPException, _on_routing_error)
+    app.add_exception_handler(HTTPException, on_routing_error)

@@ -39,6 +39,19 @@ def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[s
     return {name: _read(resource.by_name[name], after[name], minor) for name in after if name in touched}
 
 
+def named(operations: Any) -> dict[str, Any]:
+    """Return the fields that a patch names, with the values it gives to whole ones; malformed operations are left out.
+
+    It tells whom a patch concerns before anything of it is checked.
+    """
+    found: dict[str, Any] = {}
+    for operation in operations if isinstance(operations, list) else ():
+        if isinstance(operation, dict) and isinstance(path := operation.get("path"), str):
+            name, below, _ = path.removeprefix("/").partition("/")
+            found[name] = None if below else operation.get("value")
+    return found
+
+
 def _read(field: Field, value: Any, minor: int) -> Any:
     if value is None and minor < field.unset_since:
         raise NotAcceptableVersion(what=f"Unsetting {field.name}", since=field.unset_since, minor=minor)

@@ -8,6 +8,7 @@ out, because it costs more than a whole answer.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -18,7 +19,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from rackwright.api.deps import Call, call
+from rackwright.api.deps import Call, Parts, call
+from rackwright.domain.errors import NodeLocked
 
 _opened = contextmanager(call)
 
@@ -26,14 +28,24 @@ _opened = contextmanager(call)
 class Route(APIRoute):
     """An endpoint: first what it depends on is asked (see ``versions.since``), then its function.
 
-    One that waits long is a coroutine function and runs in the event loop, so that no thread waits with it.
+    One that waits long is a coroutine function and runs in the event loop, so that no thread waits with it. A request
+    that meets a locked node is answered again from its start after a while, a few times: most operations are short, and
+    clients count on that (contract: engine.md, lock).
     """
+
+    patient = True
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
         return self._waiting if iscoroutinefunction(self.endpoint) else self._working
 
     async def _working(self, request: Request) -> Response:
+        parts: Parts = request.app.state.parts
+        for _ in range(parts.settings.node_locked_retry_attempts - 1 if self.patient else 0):
+            try:
+                return await run_in_threadpool(self._answer, request)
+            except NodeLocked:
+                await asyncio.sleep(parts.settings.node_locked_retry_interval)
         return await run_in_threadpool(self._answer, request)
 
     def _answer(self, request: Request) -> Response:
@@ -53,5 +65,14 @@ class Route(APIRoute):
         return _opened(request)
 
 
+class PromptRoute(Route):
+    """An endpoint for agents, which come again by themselves."""
+
+    patient = False
+
+
 Router = partial(APIRouter, route_class=Route)
 """What each file of ``v1`` makes its router with."""
+
+PromptRouter = partial(APIRouter, route_class=PromptRoute)
+"""What those files make theirs with whose clients are agents."""

@@ -83,6 +83,11 @@ class Since:
             raise _REFUSALS[self.refusal](since=self.first, minor=minor(request))
 
 
+def hides(dependency: object, scope: MutableMapping[str, Any]) -> bool:
+    """Return whether a dependency is a ``Since`` of a newer version than a request asks for."""
+    return isinstance(dependency, Since) and scope.get(_STATE_KEY, DEFAULT) < dependency.first
+
+
 def since(first: int, *, refusal: int = 404) -> params.Depends:
     """Return the dependency that hides an endpoint from older versions, with status 404, 405 or 406."""
     return params.Depends(Since(first, refusal))

@@ -194,7 +194,7 @@ class Stale(Conflict):
 
 
 class Duplicate(Conflict):
-    """{what} {ident} exists already."""
+    """{what} {ident} already exists."""
 
 
 class Unauthenticated(RackwrightError):

@@ -154,6 +154,8 @@ def delete(ident: str, *, context: Context) -> None:
     """
     node = get(ident, context=context, lock=True)
     node_access.check_delete(node, context=context)
+    if not node.maintenance:
+        check_unlocked(node)
     if node.protected:
         raise NodeProtected(attempted="Deleting", node=node.uuid)
     if node.instance_uuid and not node.maintenance:
@@ -163,8 +165,6 @@ def delete(ident: str, *, context: Context) -> None:
     if node.maintenance:
         check_stoppable(node, session=context.session)
         _tell_of_leftovers(node)
-    else:
-        check_unlocked(node)
     plan.cancel_operations(session=context.session, node=node)
     allocation.take_back(node, session=context.session)
     context.session.delete(node)

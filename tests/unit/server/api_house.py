@@ -95,6 +95,7 @@ class House:
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         given = {"state_dir": folder, "public_endpoint": PUBLIC, "conductor_host": HOST, "_env_file": None}
+        given |= {"node_locked_retry_attempts": 1}
         self.settings = Settings(**(given | settings))
         self.app: FastAPI = create_app(self.settings, offer())
         self.parts: Parts = self.app.state.parts

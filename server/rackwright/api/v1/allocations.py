@@ -7,15 +7,16 @@ from __future__ import annotations
 from fastapi import Response
 
 from rackwright.api.collections import FIELDS, PAGING, created, listing, show
-from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
+from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import IDENT, TEXT, choice
 from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.allocation import ALLOCATION
 from rackwright.api.versions import since
+from rackwright.domain.errors import Invalid, NodeNotFound
 from rackwright.services import allocations
-from rackwright.store.allocation import AllocationState
+from rackwright.store.allocation import Allocation, AllocationState
 
 router = Router(tags=["allocations"])
 
@@ -93,6 +94,14 @@ def delete(call: CallDep, ident: str) -> Response:
     return reply(status=204)
 
 
+def _of(ident: str, call: Call) -> Allocation:
+    """Return the allocation that has a node; an unknown node is a wrong argument here, as it is of the list."""
+    try:
+        return allocations.of_node(checked_ident(ident), context=call.context)
+    except NodeNotFound as error:
+        raise Invalid(error.message) from error
+
+
 @router.get(
     "/v1/nodes/{ident}/allocation",
     summary="Show the allocation of a node",
@@ -101,7 +110,7 @@ def delete(call: CallDep, ident: str) -> Response:
 )
 def of_node(call: CallDep, ident: str) -> Response:
     """Return the allocation that has a node."""
-    return show(call, ALLOCATION, allocations.of_node(checked_ident(ident), context=call.context).model_dump())
+    return show(call, ALLOCATION, _of(ident, call).model_dump())
 
 
 @router.delete(
@@ -110,6 +119,6 @@ def of_node(call: CallDep, ident: str) -> Response:
 def delete_of_node(call: CallDep, ident: str) -> Response:
     """Remove the allocation that has a node."""
     call.query({})
-    found = allocations.of_node(checked_ident(ident), context=call.context)
+    found = _of(ident, call)
     allocations.delete(found, context=call.context)
     return reply(status=204)

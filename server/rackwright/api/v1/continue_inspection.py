@@ -15,13 +15,13 @@ from fastapi import Response
 from rackwright.api.deps import Call, CallDep, reply
 from rackwright.api.documents import takes
 from rackwright.api.gate import BODY_KEY
-from rackwright.api.routing import Router
+from rackwright.api.routing import PromptRouter
 from rackwright.api.schemas.agent import REPORT, told
 from rackwright.api.versions import DEFAULT, NewerEndpoint
 from rackwright.domain.errors import Invalid
 from rackwright.services import inspection
 
-router = Router(prefix="/v1/continue_inspection", tags=["agents"])
+router = PromptRouter(prefix="/v1/continue_inspection", tags=["agents"])
 
 SINCE = 84
 

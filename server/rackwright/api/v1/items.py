@@ -1,6 +1,8 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Lists below another resource only list: their items are created, shown, changed and removed in their own collection.
+"""What is refused after all else was looked for: writing below lists that only list, and to states that are none.
+
+Items of a list below another resource are created, shown, changed and removed in their own collection.
 
 Contract: api.yaml, notes of /v1/nodes/{uuid}/ports and /v1/chassis/{uuid}/nodes.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fastapi import Response
+from starlette.exceptions import HTTPException
 
 from rackwright.api.deps import CallDep
 from rackwright.api.errors import BadIdent
@@ -44,3 +47,10 @@ for path, collection in _LISTS.items():
     refuse = Refusal(collection).answer
     router.add_api_route(path, refuse, methods=["POST", "PATCH", "DELETE"])
     router.add_api_route(f"{path}/{{item}}", refuse, methods=["GET", "POST", "PATCH", "DELETE"])
+
+
+@router.api_route("/v1/nodes/{ident}/states/{name}", methods=["DELETE", "PATCH", "POST", "PUT"])
+def refuse_state(_call: CallDep, ident: str, name: str) -> Response:
+    """Refuse to write a state that is none."""
+    del ident, name
+    raise HTTPException(405)

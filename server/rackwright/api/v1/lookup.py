@@ -8,12 +8,12 @@ from fastapi import Response
 
 from rackwright.api.deps import CallDep, reply
 from rackwright.api.documents import takes
-from rackwright.api.routing import Router
+from rackwright.api.routing import PromptRouter
 from rackwright.api.schemas.agent import LOOKUP, told
 from rackwright.api.versions import since
 from rackwright.services import agents
 
-router = Router(prefix="/v1/lookup", tags=["agents"])
+router = PromptRouter(prefix="/v1/lookup", tags=["agents"])
 
 SINCE = 22
 

@@ -10,12 +10,12 @@ from rackwright.api.collections import CHOICE, FIELDS, PAGING, listing, show
 from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
 from rackwright.api.documents import creates, lists, patches, shows, takes
 from rackwright.api.kinds import BOOLEAN, IDENT, LOWERED, TEXT, UUID_TEXT, WORDS, choice
-from rackwright.api.patch import changes
+from rackwright.api.patch import changes, named
 from rackwright.api.routing import Router
 from rackwright.api.schemas.node import NODE
 from rackwright.api.versions import since
 from rackwright.domain.states import ProvisionState
-from rackwright.services import nodes, validate
+from rackwright.services import node_access, nodes, validate
 from rackwright.store.node import Node
 
 router = Router(prefix="/v1/nodes", tags=["nodes"])
@@ -105,6 +105,7 @@ def patch(call: CallDep, ident: str) -> Response:
     """Change fields of a node with a JSON patch."""
     reset = call.query(_RESET).get("reset_interfaces", False)
     node = nodes.get(checked_ident(ident), context=call.context, lock=True)
+    node_access.check_update(node, named(call.json()), context=call.context)
     values = changes(NODE, nodes.row(node, context=call.context), call.json(), call.minor)
     nodes.update(node, values, context=call.context, reset_interfaces=reset)
     return _shown(call, node, _RESET)

@@ -116,15 +116,10 @@ def create(call: CallDep) -> Response:
     return created(call, PORT, ports.row(port, context=call.context))
 
 
-def _checked(ident: str) -> str:
-    """Return a UUID, a name or a MAC address of a path."""
-    return ident.lower() if ":" in ident else checked_ident(ident)
-
-
 @router.get("/v1/ports/{ident}", summary="Show a port", openapi_extra=takes(FIELDS) | shows(PORT))
 def one(call: CallDep, ident: str) -> Response:
     """Return one port."""
-    port = ports.get(_checked(ident), context=call.context)
+    port = ports.get(checked_ident(ident), context=call.context)
     return show(call, PORT, ports.row(port, context=call.context))
 
 
@@ -132,7 +127,7 @@ def one(call: CallDep, ident: str) -> Response:
 def patch(call: CallDep, ident: str) -> Response:
     """Change fields of a port with a JSON patch."""
     call.query({})
-    port = ports.get(_checked(ident), context=call.context, lock=True)
+    port = ports.get(checked_ident(ident), context=call.context, lock=True)
     values = changes(PORT, ports.row(port, context=call.context), call.json(), call.minor)
     ports.update(port, values, context=call.context)
     return show(call, PORT, ports.row(port, context=call.context), {})

@@ -18,7 +18,7 @@ router = Router(prefix="/v1/nodes/{ident}/traits", tags=["node traits"])
 
 _SINCE = 37
 _TRAITS: Args = {"traits": Arg(TRAITS, required=True)}
-_WRITES = [since(_SINCE, refusal=405)]
+_WRITES, _REMOVES = [since(_SINCE, refusal=405)], [since(_SINCE)]
 
 
 @router.get("", summary="List the traits of a node", dependencies=[since(_SINCE, refusal=406)])
@@ -35,7 +35,7 @@ def replace(call: CallDep, ident: str) -> Response:
     return reply(status=204)
 
 
-@router.delete("", summary="Remove all traits", status_code=204, dependencies=_WRITES)
+@router.delete("", summary="Remove all traits", status_code=204, dependencies=_REMOVES)
 def clear(call: CallDep, ident: str) -> Response:
     """Remove all traits of a node."""
     call.query({})
@@ -52,7 +52,7 @@ def add(call: CallDep, ident: str, trait: str) -> Response:
     return reply(status=204, location=f"{call.url}/v1/nodes/{ident}/traits/{trait}")
 
 
-@router.delete("/{trait}", summary="Remove a trait", status_code=204, dependencies=_WRITES)
+@router.delete("/{trait}", summary="Remove a trait", status_code=204, dependencies=_REMOVES)
 def remove(call: CallDep, ident: str, trait: str) -> Response:
     """Remove one trait of a node."""
     call.query({})

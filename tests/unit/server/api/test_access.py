@@ -121,6 +121,31 @@ def test_a_patch_with_one_forbidden_field_changes_nothing(house: GuardedHouse) -
     assert house.stored(OWN).extra == {}
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "replace", "path": "/driver_info/missing", "value": 1},
+        {"op": "replace", "path": "/instance_uuid", "value": "no UUID"},
+        {"op": "add", "path": "/nonsense", "value": 1},
+        {"op": "add"},
+    ],
+)
+def test_who_may_not_change_a_node_learns_that_before_what_is_wrong_with_the_patch(
+    house: GuardedHouse, operation: dict[str, Any]
+) -> None:
+    assert house.call("PATCH", f"/nodes/{FREE}", [operation], who="reader@system").status_code == 403
+    assert house.call("PATCH", f"/nodes/{FREE}", [operation], who="admin@system").status_code == 400
+
+
+@pytest.mark.parametrize(("who", "status"), [("reader@system", 403), ("member@system", 404), ("reader@p2", 404)])
+@pytest.mark.parametrize("name", ["boot_mode", "secure_boot"])
+def test_who_may_not_set_a_boot_mode_learns_that_before_what_is_wrong_with_the_version(
+    house: GuardedHouse, name: str, who: str, status: int
+) -> None:
+    answer = house.call("PUT", f"/nodes/{FREE}/states/{name}", {"target": "uefi"}, who=who, version="1.75")
+    assert answer.status_code == status, answer.text
+
+
 def test_switching_cleaning_off_is_for_administrators_of_the_deployment(house: GuardedHouse) -> None:
     patch = [{"op": "add", "path": "/automated_clean", "value": False}]
     assert house.call("PATCH", f"/nodes/{OWN}", patch, who="admin@p1").status_code == 403

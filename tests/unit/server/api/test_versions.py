@@ -66,7 +66,8 @@ def test_options_is_answered_empty(house: House) -> None:
         ("GET", "/nodes/{node}/children", 83, 404),
         ("GET", "/nodes/{node}/vifs", 28, 404),
         ("GET", "/nodes/{node}/traits", 37, 406),
-        ("DELETE", "/nodes/{node}/traits", 37, 405),
+        ("PUT", "/nodes/{node}/traits", 37, 405),
+        ("DELETE", "/nodes/{node}/traits", 37, 404),
     ],
 )
 def test_an_endpoint_is_not_there_before_its_version(

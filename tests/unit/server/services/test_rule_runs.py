@@ -109,10 +109,10 @@ def test_a_rule_that_fails_fails_the_inspection_and_leaves_nothing_of_it(house: 
     [
         (put("/name", "no name"), "not a name"),
         (put("/name", OTHER), "UUID"),
-        (put("/name", "taken"), "exists already"),
+        (put("/name", "taken"), "already exists"),
         (put("/parent_node", "nobody"), "nobody"),
         (put("/conductor_group", "far"), "far"),
-        ({"op": "set-port-attribute", "args": [MAC, "/name", "taken"]}, "exists already"),
+        ({"op": "set-port-attribute", "args": [MAC, "/name", "taken"]}, "already exists"),
     ],
 )
 def test_a_rule_is_bound_by_the_rules_of_the_fields(house: Rules, action: Any, why: str) -> None:
