@@ -69,13 +69,12 @@ class Server:
 
 
 class Job(NamedTuple):
-    """One load: its requests, over how many connections, and how much faster than Ironic we have to be."""
+    """One load: its requests, how many, and how much faster than Ironic we have to be."""
 
     name: str
     requests: Callable[[Server, int], list[Request]]
     count: int
     target: int
-    connections: int = 8
     units: int = 1
     """What one request counts as."""
 
@@ -138,7 +137,7 @@ def _heartbeat(server: Server, count: int) -> list[Request]:
 
 
 JOBS = (
-    Job(f"list of {NODES} nodes with details (nodes)", _list, 4, 5, connections=2, units=NODES),
+    Job(f"list of {NODES} nodes with details (nodes)", _list, 16, 5, NODES),
     Job("show a node", _show, 300, 4),
     Job("change a node (PATCH)", _change, 100, 4),
     Job("create a node", _create, 100, 4),
@@ -199,7 +198,7 @@ def measure(server: Server, job: Job) -> Figure:
     """Put one load on a server."""
     requests = job.requests(server, job.count)
     before = cpu(*server.pids)
-    answers = drive("127.0.0.1", server.port, requests, connections=job.connections)
+    answers = drive("127.0.0.1", server.port, requests)
     time.sleep(CALM)
     spent = cpu(*server.pids) - before
     rate = len(answers.bodies) * job.units / answers.seconds

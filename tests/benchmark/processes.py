@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator
@@ -25,22 +26,29 @@ def family(pid: int) -> Iterator[int]:
     """Yield a process and all below it."""
     yield pid
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in path.read_text().split():
+        for child in _read(path).split():
             yield from family(int(child))
+
+
+def _read(path: Path) -> str:
+    """Return what a file of /proc says, nothing when its process has just ended."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return path.read_text()
+    return ""
 
 
 def cpu(*pids: int) -> float:
     """Return the CPU seconds of these processes and all below them, those that have ended too."""
     total = 0
     for each in (each for pid in pids for each in family(pid)):
-        fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+        fields = _read(Path(f"/proc/{each}/stat")).rpartition(")")[2].split()
         total += sum(int(field) for field in fields[11:15])
     return total / TICKS
 
 
 def memory(*pids: int) -> Memory:
     """Return the memory of these processes and all below them."""
-    texts = [Path(f"/proc/{each}/smaps_rollup").read_text() for pid in pids for each in family(pid)]
+    texts = [_read(Path(f"/proc/{each}/smaps_rollup")) for pid in pids for each in family(pid)]
     return Memory(*(sum(_kib(name, text) for text in texts) / 1024 for name in ("Rss", "Pss")))
 
 

@@ -129,9 +129,9 @@ def _find(
 
 def candidates(addresses: Sequence[str], *, session: Session) -> Sequence[Node]:
     """Return the nodes that have ports with these addresses; addresses that several machines share do not decide."""
-    matched = ports.find(session=session, addresses=list(addresses))
-    decisive = identifying(port.address for port in matched)
-    ids = dict.fromkeys(port.node_id for port in matched if port.address in decisive)
+    matched = ports.owners(addresses, session=session)
+    decisive = identifying(address for address, _ in matched)
+    ids = dict.fromkeys(node_id for address, node_id in matched if address in decisive)
     return [nodes.by_id(node_id, session=session) for node_id in ids]
 
 

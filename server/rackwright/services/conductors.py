@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from rackwright.domain.errors import InvalidDriver
 from rackwright.services import access
@@ -58,10 +57,19 @@ def check_served(driver: str, group: str, *, context: Context) -> None:
         raise InvalidDriver(driver=driver, reason=f"no running conductor {where} serves it; start one first")
 
 
-def host_of(uuid: str, driver: str, group: str, *, running: Iterable[Conductor]) -> str | None:
-    """Return the host name of the conductor that takes care of a node, None when none does."""
-    serving = _serving(running, driver, group)
-    return serving[UUID(uuid).int % len(serving)] if serving else None
+def add_hosts(rows: Iterable[dict[str, Any]], *, context: Context) -> None:
+    """Set ``conductor`` of rows of nodes: the host name of the one that takes care of the node, None without one.
+
+    The rows need uuid, driver and conductor_group.
+    """
+    running = alive(context=context)
+    serving: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        kind = row["driver"], row["conductor_group"]
+        if kind not in serving:
+            serving[kind] = _serving(running, *kind)
+        hosts = serving[kind]
+        row["conductor"] = hosts[int(row["uuid"].replace("-", ""), 16) % len(hosts)] if hosts else None
 
 
 def _serving(running: Iterable[Conductor], driver: str, group: str) -> list[str]:

@@ -40,7 +40,7 @@ def get(ident: str, *, context: Context, lock: bool = False) -> Node:
 def row(node: Node, *, context: Context) -> Row:
     """Return all columns of a node, as far as the caller may read them, and its conductor."""
     found = node.model_dump()
-    _add_hosts([found], context)
+    conductors.add_hosts([found], context=context)
     node_access.redact([found], context=context)
     return found
 
@@ -82,7 +82,7 @@ def _page(columns: Sequence[str], context: Context, filters: Mapping[str, Any], 
     filters = _seen(filters, context)
     rows = nodes.listed(tuple(dict.fromkeys(wanted)), session=context.session, filters=filters, page=page)
     if "conductor" in columns:
-        _add_hosts(rows, context)
+        conductors.add_hosts(rows, context=context)
     node_access.redact(rows, context=context)
     return rows
 
@@ -97,12 +97,6 @@ def children(uuid: str, *, context: Context) -> list[str]:
     """Return the UUIDs of the nodes whose parent is this node."""
     filters = _seen({"parent_node": uuid}, context)
     return [each["uuid"] for each in nodes.listed(["uuid"], session=context.session, filters=filters, page=Page())]
-
-
-def _add_hosts(rows: Sequence[Row], context: Context) -> None:
-    running = conductors.alive(context=context)
-    for each in rows:
-        each["conductor"] = conductors.host_of(*(each[name] for name in _FOR_HOST), running=running)
 
 
 def create(values: Mapping[str, Any], *, context: Context) -> Node:

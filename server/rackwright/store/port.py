@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func
+from sqlalchemy import ColumnElement, bindparam, func, select
 from sqlmodel import Field, Session, SQLModel, col
 
 from rackwright.domain.errors import PortNotFound
@@ -70,3 +70,15 @@ def get(ident: str, *, session: Session, lock: bool = False) -> Port:
 def of_node(node_id: int, *, session: Session) -> Sequence[Port]:
     """Return the ports of a node, in order of their creation."""
     return find(session=session, node_id=node_id)
+
+
+_OWNERS = (
+    select(col(Port.address), col(Port.node_id))
+    .where(col(Port.address).in_(bindparam("addresses", expanding=True)))
+    .order_by(col(Port.id))
+)
+
+
+def owners(addresses: Sequence[str], *, session: Session) -> Sequence[tuple[str, int]]:
+    """Return those of the addresses that ports have, each with the primary key of the port's node."""
+    return [(row[0], row[1]) for row in session.connection().execute(_OWNERS, {"addresses": list(addresses)})]
