@@ -88,6 +88,10 @@ def keep_facts(node: Node, facts: Mapping[str, Any], phase: Phase, *, session: S
         TABLES[name](node.id, facts[name], session=session)
 
 
+_AT_THE_END = frozenset({Phase.POWER, Phase.MANAGEMENT})
+"""Phases whose facts the node shows when the operation ends: who waits for them then meets no locked node."""
+
+
 class Progress:
     """Writes the progress of runs to the database."""
 
@@ -126,7 +130,8 @@ class Progress:
                 pass
             case Learned(facts) | Done(facts):
                 operation.facts = {**operation.facts, **facts}
-                keep_facts(node, facts, Phase(operation.phase), session=session)
+                if operation.phase not in _AT_THE_END:
+                    keep_facts(node, facts, Phase(operation.phase), session=session)
             case Waiting() as waiting:
                 operations.wait(operation, node, waiting, world=self._world)
             case Failed() as failure:
@@ -137,7 +142,7 @@ class Progress:
                 operations.end_step(operation, node, failed, session=session, world=self._world)
             case Behind():
                 operations.leave_wave(operation)
-        session.add_all((operation, node))
+        _store(operation, node, session)
 
     def _end(self, run: LiveRun, operation: Operation, node: Node, *, result: RunResult, session: Session) -> None:
         last = run.position + len(run.steps) - 1
@@ -153,7 +158,13 @@ class Progress:
             case RunStatus.DIED:
                 logger.error("A run died", extra={"run": run.run_id, "node": node.uuid, "cause": result.cause})
                 operations.requeue(operation, node, result.cause, session=session, world=self._world)
-        session.add_all((operation, node))
+        _store(operation, node, session)
+
+
+def _store(operation: Operation, node: Node, session: Session) -> None:
+    if operation.finished_at is not None and operation.phase in _AT_THE_END:
+        keep_facts(node, operation.facts, Phase(operation.phase), session=session)
+    session.add_all((operation, node))
 
 
 def _held(uuid: str, run: LiveRun, session: Session) -> tuple[Operation, Node] | None:

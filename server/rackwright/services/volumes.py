@@ -91,10 +91,10 @@ def update(kind: Kind, volume: Volume, values: Mapping[str, Any], *, context: Co
     node = belongings.node_of(volume, context=context)
     access.demand("baremetal:volume:update", node, context=context)
     check_unlocked(node)
-    _check_off(kind, node, attempted="Changing")
+    _check_off(kind, node, attempted="update")
     if "node_uuid" in changes:
         wanted = belongings.future_node(changes.pop("node_uuid"), "baremetal:volume:create", context=context)
-        _check_off(kind, wanted, attempted="Moving")
+        _check_off(kind, wanted, attempted="update")
         changes["node_id"] = wanted.id
     _keep(kind, volume, changes, context)
 
@@ -106,7 +106,7 @@ def delete(kind: Kind, uuid: str, *, context: Context) -> None:
     access.demand("baremetal:volume:delete", node, context=context)
     check_unlocked(node)
     if _P(node.provision_state) not in _DELETABLE:
-        _check_off(kind, node, attempted="Removing")
+        _check_off(kind, node, attempted="deletion")
     context.session.delete(volume)
     context.session.commit()
 
@@ -114,7 +114,7 @@ def delete(kind: Kind, uuid: str, *, context: Context) -> None:
 def _check_off(kind: Kind, node: Node, *, attempted: str) -> None:
     if node.power_state != _OFF:
         raise Invalid(
-            f"{attempted} a {kind.name} needs node {node.uuid} powered off; "
+            f'The requested action "{kind.name} {attempted}" can not be performed on node {node.uuid}: '
             f"its power state is {node.power_state or 'unknown'}. Power it off first."
         )
 

@@ -19,6 +19,8 @@ def available(cli: Cli, *more: str) -> str:
     """Create a node and bring it where it can be deployed."""
     node = new_node(cli, *more)
     cli.say("node manage", node, "--wait", "60")
+    cli.say("node power off", node)
+    cli.until(node, "power off", lambda node: node["power_state"] == "power off")
     cli.say("node provide", node, "--wait", "60")
     return node
 

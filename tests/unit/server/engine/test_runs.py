@@ -125,6 +125,25 @@ def test_a_line_that_comes_twice_or_too_late_changes_nothing(house: EngineHouse)
     assert house.operation(uuid).status == "waiting"
 
 
+def test_a_power_state_shows_when_the_node_is_free_again(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="manageable", power_state="power on")
+    common = {"catalog": house.world.catalog, "settings": house.world.settings, "user": None}
+    house.within(uuid, plan.start_power, target="power off", timeout=None, **common)
+    started = house.operation(uuid)
+    with writing(house.world.database) as session:
+        found = locked(started.uuid, session=session)
+        assert found and operations.claim(*found, "run-1", world=house.world)
+        session.commit()
+    run = LiveRun("run-1", Phase.POWER, loaded(started.steps), 0, {uuid: started.uuid})
+    progress = Progress(house.world)
+    progress.line(run, render(Report(uuid, 0, Learned({"power_state": "power off"}))))
+    node = house.look(uuid)
+    assert (node.power_state, node.reservation) == ("power on", HOST)
+    progress.ended(run, RunResult(RunStatus.FINISHED))
+    node = house.look(uuid)
+    assert (node.power_state, node.target_power_state, node.reservation) == ("power off", None, None)
+
+
 def test_lines_about_a_node_that_was_deleted_are_ignored(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     run, progress = _claimed(house, uuid), Progress(house.world)
