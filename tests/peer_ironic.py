@@ -97,10 +97,10 @@ def _free_port() -> int:
         return port
 
 
-def _configure(folder: Path, more: Sections, *, url: str, connection: str) -> Path:
-    """Write the settings; all that is not named here is Ironic's default."""
+def _settings(folder: Path, *, url: str, connection: str) -> Sections:
+    """Return the settings; all that is not named here is Ironic's default."""
     paths = {name.replace("/", "_"): str(folder / name) for name in FOLDERS}
-    sections: Sections = {
+    return {
         "DEFAULT": {
             "auth_strategy": "noauth",
             "host": "peer",
@@ -135,8 +135,12 @@ def _configure(folder: Path, more: Sections, *, url: str, connection: str) -> Pa
         "agent": {"certificates_path": paths["certificates"]},
         "oslo_concurrency": {"lock_path": paths["lock"]},
     }
+
+
+def _configure(folder: Path, more: Sections, *, url: str, connection: str) -> Path:
+    """Write the settings, with ``more`` in their place where both have one."""
     parser = configparser.RawConfigParser()
-    parser.read_dict(sections)
+    parser.read_dict(_settings(folder, url=url, connection=connection))
     parser.read_dict(more)
     with (folder / "ironic.conf").open("w") as file:
         parser.write(file)

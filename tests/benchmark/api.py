@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -163,12 +164,15 @@ def ironic(folder: Path, database: peer_ironic.Database) -> Iterator[Server]:
     """Run an Ironic."""
     port = urlsplit(peer_ironic.start(folder, database)).port or 0
     door = ["mariadb", "--no-defaults", f"--socket={folder}/mariadb.sock", "--user=root", "ironic", "--execute"]
-    on_mariadb = lambda text: subprocess.run([*door, text], check=True)  # noqa: E731 - the counterpart of _sqlite()
-    sql = on_mariadb if database == "mariadb" else _sqlite(folder / "ironic.sqlite")
+    sql = _mariadb(door) if database == "mariadb" else _sqlite(folder / "ironic.sqlite")
     try:
         yield Server(f"Ironic, {database}", port, peer_ironic.started(folder), sql, "nodes")
     finally:
         peer_ironic.stop(folder)
+
+
+def _mariadb(door: Sequence[str]) -> Callable[[str], object]:
+    return lambda text: subprocess.run([*door, text], check=True)
 
 
 def _sqlite(path: Path) -> Callable[[str], object]:
@@ -177,6 +181,13 @@ def _sqlite(path: Path) -> Callable[[str], object]:
             connection.execute(text)
 
     return run
+
+
+SERVERS: Mapping[str, Callable[[Path], contextlib.AbstractContextManager[Server]]] = {
+    "rackwright": rackwright,
+    "sqlite": partial(ironic, database="sqlite"),
+    "mariadb": partial(ironic, database="mariadb"),
+}
 
 
 def furnish(server: Server) -> None:
@@ -252,25 +263,25 @@ def tell(line: str) -> None:
     sys.stdout.flush()
 
 
-def main(rounds: int = ROUNDS, wanted: str = "rackwright,sqlite,mariadb") -> None:
+def main(rounds: str = str(ROUNDS), wanted: str = ",".join(SERVERS)) -> None:
     """Measure the wanted servers."""
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = []
         for name in wanted.split(","):
             (folder := place / name).mkdir()
-            start = rackwright(folder) if name == "rackwright" else ironic(folder, name)  # type: ignore[arg-type]
-            servers.append(stack.enter_context(start))
+            servers.append(stack.enter_context(SERVERS[name](folder)))
         time.sleep(SETTLE)
         idle = [memory(*server.pids) for server in servers]
         for server in servers:
             furnish(server)
-        found = compare(servers, min(rounds, MOST_ROUNDS))
-        tell(f"Python {platform.python_version()}, {os.cpu_count()} processors, median of {rounds} rounds")
+        count = min(int(rounds), MOST_ROUNDS)
+        found = compare(servers, count)
+        tell(f"Python {platform.python_version()}, {os.cpu_count()} processors, median of {count} rounds")
         report(servers, found)
         report_memory("idle after start", servers, idle)
         report_memory("after the load", servers, [memory(*server.pids) for server in servers])
 
 
 if __name__ == "__main__":
-    main(*(int(word) if word.isdecimal() else word for word in sys.argv[1:]))  # type: ignore[arg-type]
+    main(*sys.argv[1:])

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rackwright.services import access, nodes
+from rackwright.domain.errors import NodeNotFound
+from rackwright.services import access
 from rackwright.services.context import Context
+from rackwright.store import node as nodes
 from rackwright.store import operation as operations
 from rackwright.store.operation import Operation
 
@@ -16,7 +18,8 @@ _SHOWN = ("uuid", "phase", "verb", "status", "user", "error", "started_at", "fin
 
 def of_node(ident: str, *, context: Context) -> list[dict[str, Any]]:
     """Return the operations of a node, oldest first; raise NodeNotFound."""
-    node = nodes.get(ident, context=context)
+    node = nodes.get(ident, session=context.session)  # not Ironic's: a name is known at every version
+    access.see(node, context=context, hidden=NodeNotFound(ident=ident))
     access.demand("baremetal:node:history:get", node, context=context)
     return [_shown(each) for each in operations.of_node(node.id or 0, session=context.session)]
 

@@ -52,7 +52,7 @@ def test_firmware_is_updated_to_what_the_url_names(module: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bar", "result"),
+    ("name", "value", "result"),
     [
         ("second_method", "kazoo", True),
         ("second_method", "baz", False),
@@ -61,8 +61,8 @@ def test_firmware_is_updated_to_what_the_url_names(module: Any) -> None:
         ("fourth_method_shared_lock", 1, False),
     ],
 )
-def test_a_vendor_method_likes_one_value(name: str, bar: Any, result: bool, module: Any) -> None:
-    answer = module("fake_step", name=name, interface="vendor", args={"bar": bar})
+def test_a_vendor_method_likes_one_value(name: str, value: Any, result: bool, module: Any) -> None:
+    answer = module("fake_step", name=name, interface="vendor", args={"bar": value})
     assert answer["facts"] == {"result": result}
 
 

@@ -103,7 +103,7 @@ def test_each_agent_of_a_wave_sets_its_own_password_and_one_that_is_gone_is_not_
     for number, server in enumerate(agents):
         params = {"rescue_password": f"$5$canary{number}", "hashed": True}
         assert server.posted == [{"name": "rescue.finalize_rescue", "params": params}]
-        assert "failed" not in [event for event, _ in run.of(f"n{number}")]
+        assert "failed" not in [event for event, _told in run.of(f"n{number}")]
         assert not (tmp_path / f"{number}.iso").exists()
     assert "canary" not in run.output
     gone = [step("tear_down_agent", "deploy")]
