@@ -15,7 +15,7 @@ from rackwright.auth import Authenticator
 from rackwright.domain.caller import ANYBODY, Caller
 from rackwright.domain.errors import RackwrightError, Unauthenticated
 
-PUBLIC = frozenset({"/", "/v1", "/v1/lookup", "/v1/continue_inspection"})
+PUBLIC = frozenset({"/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/continue_inspection"})
 """The paths that are open to everybody, besides those of ``HEARTBEAT``: agents have no credentials."""
 
 HEARTBEAT = "/v1/heartbeat/"

@@ -17,7 +17,8 @@ from tests.unit.server.api_house import HOST, House
 from tests.unit.server.keystone_house import GuardedHouse, identity_service
 from tests.unit.server.services.test_policy import TABLE
 
-PUBLIC = {"/", "/v1", "/v1/lookup", "/v1/heartbeat/{ident}", "/v1/continue_inspection"}
+PUBLIC = {"/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/heartbeat/{ident}", "/v1/continue_inspection"}
+ALLOCATION_OF = "/v1/nodes/{ident}/allocation"
 SEE = ("baremetal:node:get", "baremetal:allocation:get", "baremetal:runbook:get")
 SHOWN = {
     ("GET", path)
@@ -139,8 +140,8 @@ def test_a_route_asks_a_rule_or_is_public(
 ) -> None:
     seen_only = (method, path) in SHOWN
     assert request(houses["seeing"], method, path, idents, who="admin@p1") == (200 if seen_only else 403)
-    of_hidden_node = method == "POST" and "node_uuid" in new("").get(path, {})
-    unseen = (400,) if of_hidden_node else (403, 404)  # a body that names a node that is not there
+    of_hidden_node = (method == "POST" and "node_uuid" in new("").get(path, {})) or path == ALLOCATION_OF
+    unseen = (400,) if of_hidden_node else (403, 404)  # an argument that names a node that is not there
     assert request(houses["nothing"], method, path, idents, who="admin@p1") in unseen
     assert request(houses["nothing"], method, path, idents, who="admin@system") == 403
     assert request(houses["nothing"], method, path, idents, headers={"X-Auth-Token": "unknown"}) == 401
