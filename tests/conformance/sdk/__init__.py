@@ -22,6 +22,7 @@ def run(server: Server) -> Iterator[Check]:
     """Run them against a server that asks for no credentials."""
     cloud = {
         "auth_type": "none",
+        "auth": {"endpoint": server.url},
         "baremetal_endpoint_override": server.url,
         **{f"has_{service}": False for service in ("compute", "image", "network")},
     }
