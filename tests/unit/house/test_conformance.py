@@ -1,0 +1,63 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a run of real clients is judged by."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conformance.__main__ import PEERS
+from tests.conformance.checks import KNOWN, Check, Verdict, judge
+
+LIST = """
+client:
+  checks: 2
+  not_passing:
+    - {check: "test_of_*", outcome: failed, reason: It does not work there either.}
+"""
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    file = tmp_path / "known.yml"
+    file.write_text(LIST)
+    return file
+
+
+def names(verdict: Verdict) -> tuple[list[str], ...]:
+    return tuple([each.name for each in sorted_in] for sorted_in in (verdict.passed, verdict.known, verdict.wrong))
+
+
+def test_a_failure_that_is_not_listed_is_wrong(known: Path) -> None:
+    verdict = judge("client", [Check("one", "passed"), Check("two", "failed")], file=known)
+    assert (names(verdict), verdict.is_good) == ((["one"], [], ["two"]), False)
+
+
+def test_a_listed_failure_is_no_fault_of_ours(known: Path) -> None:
+    verdict = judge("client", [Check("one", "passed"), Check("test_of_two", "failed")], file=known)
+    assert (names(verdict), verdict.is_good) == ((["one"], ["test_of_two"], []), True)
+
+
+def test_a_check_that_is_skipped_instead_of_tried_is_wrong(known: Path) -> None:
+    verdict = judge("client", [Check("one", "skipped"), Check("test_of_two", "skipped")], file=known)
+    assert (names(verdict), verdict.is_good) == (([], [], ["one", "test_of_two"]), False)
+
+
+def test_a_listed_check_that_passes_is_told(known: Path) -> None:
+    verdict = judge("client", [Check("one", "passed"), Check("test_of_two", "passed")], file=known)
+    assert [each.name for each in verdict.better] == ["test_of_two"]
+    assert verdict.is_good
+
+
+def test_fewer_checks_than_there_are_is_wrong(known: Path) -> None:
+    verdict = judge("client", [Check("one", "passed")], file=known)
+    assert (verdict.missing, verdict.is_good) == (1, False)
+
+
+def test_every_client_has_its_count_and_every_listed_check_its_reason() -> None:
+    listed = yaml.safe_load(KNOWN.read_text())
+    assert listed.keys() == PEERS.keys()
+    for told in listed.values():
+        assert told["checks"] > 0
+        assert all(len(one["reason"]) > 20 for one in told["not_passing"])
