@@ -207,15 +207,15 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def main(folder: str, database: str = "sqlite") -> None:
-    """Run an Ironic until it is interrupted."""
+    """Run an Ironic until it is interrupted or terminated."""
     place = Path(folder).absolute()
     place.mkdir(parents=True, exist_ok=True)
     sys.stdout.write(f"{start(place, 'mariadb' if database == 'mariadb' else 'sqlite')}\n")
     sys.stdout.flush()
-    try:
-        signal.pause()
-    except KeyboardInterrupt:
-        stop(place)
+    ends = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    signal.sigwait(ends)
+    stop(place)
 
 
 if __name__ == "__main__":
