@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +16,18 @@ from rackwright.services.agents import Heartbeat
 from rackwright.services.context import Context
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
-from rackwright.store.migrations import migrate
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation
 from rackwright.store.port import Port
 from rackwright.store.sealing import Sealer, read_key
 from rackwright.store.session import open_engine, reading, writing
+from tests.unit.server.fresh_database import lay_in
 
 NODE = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
 MAC, OTHER_MAC, SHARED = "00:1b:21:00:00:01", "00:1b:21:00:00:02", "0a:ca:fe:f0:0d:04"
 URL = "https://192.0.2.20:9999"
 AT = datetime(2026, 3, 1, 12, 0, 0, 5, tzinfo=timezone(timedelta(hours=1)))
-
-
-@cache
-def schema() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rackwright.sqlite"
-        database = open_engine(f"sqlite:///{file}")
-        migrate(database)
-        database.dispose()
-        return file.read_bytes()
 
 
 def certificate(name: str) -> str:
@@ -50,11 +38,10 @@ class House:
     """A database with nodes, and the services of agents on it."""
 
     def __init__(self, folder: Path) -> None:
-        file = folder / "rackwright.sqlite"
-        file.write_bytes(schema())
-        self.database = open_engine(f"sqlite:///{file}")
-        self.sealer = Sealer(read_key(folder / "secret.key"))
+        lay_in(folder)
         self.settings = Settings(state_dir=folder)
+        self.database = open_engine(self.settings.database)
+        self.sealer = Sealer(read_key(folder / "secret.key"))
 
     def set(self, **settings: Any) -> None:
         self.settings = self.settings.model_copy(update=settings)

@@ -25,6 +25,7 @@ from rackwright.store import node as nodes
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.session import writing
+from tests.unit.server.fresh_database import lay_in
 
 HOST = "conductor-1.example"
 PUBLIC = "http://ironic.example:6385"
@@ -97,6 +98,7 @@ class House:
         given = {"state_dir": folder, "public_endpoint": PUBLIC, "conductor_host": HOST, "_env_file": None}
         given |= {"node_locked_retry_attempts": 1}
         self.settings = Settings(**(given | settings))
+        lay_in(self.settings.state_dir)
         self.app: FastAPI = create_app(self.settings, offer())
         self.parts: Parts = self.app.state.parts
         self.client = TestClient(self.app, base_url="http://testserver")

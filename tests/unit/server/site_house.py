@@ -26,6 +26,7 @@ from rackwright.store import operation as operations
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.session import reading, writing
+from tests.unit.server.fresh_database import lay_in
 
 HOST = "conductor-1.example"
 PUBLIC = "http://ironic.example:6385"
@@ -41,6 +42,7 @@ class Site:
         given |= {"node_locked_retry_attempts": 1}
         self.settings = Settings(**(given | settings))
         (folder / "http" / "boot").mkdir(parents=True)
+        lay_in(folder)
         self.app = create_app(self.settings)
         self.client = TestClient(self.app, raise_server_exceptions=False, headers={VERSION: "1.115"})
         parts = self.app.state.parts

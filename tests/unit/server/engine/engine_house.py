@@ -22,11 +22,11 @@ from rackwright.engine.world import World
 from rackwright.runner.fake import FakeRunner
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
-from rackwright.store.migrations import migrate
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation
 from rackwright.store.sealing import Sealer, read_key
 from rackwright.store.session import open_engine, reading, writing
+from tests.unit.server.fresh_database import lay_in
 
 HOST = "conductor-1.example"
 ROLE = "rackwright.metal.fake"
@@ -115,8 +115,8 @@ class EngineHouse:
         given = {"state_dir": folder, "conductor_host": HOST, "poll_interval": 0.02, "run_slots": 4}
         self.settings = Settings(**(given | settings))
         (folder / "http" / "boot").mkdir(parents=True)
+        lay_in(folder)
         engine = open_engine(self.settings.database)
-        migrate(engine)
         sealer = Sealer(read_key(self.settings.secret_key_file))
         self.world = World(engine, self.settings, catalog or offer(steps), sealer, self.clock)
         self.runner = FakeRunner(self._play)
