@@ -16,7 +16,6 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
     Service,
     link,
-    rejects,
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
@@ -74,23 +73,13 @@ class Indicators:
             raise NotOfferedError(
                 attempted, "The light has no such state.", f"Choose one of {', '.join(indicator.states)}."
             )
-        self._patch(path, _bodies(resource, state))
+        self._service.patch_with_first(path, *_bodies(resource, state))
         if not self._shows(path, state):
             raise OperationError(
                 attempted,
                 f"The BMC accepted it, but still shows {_state(self._service.get(path))} after {READ_BACK:.0f} s.",
                 "Look at the machine; the BMC may have a fault light that it does not give up.",
             )
-
-    def _patch(self, path: str, bodies: list[Data]) -> None:
-        for body in bodies:
-            try:
-                self._service.patch(path, body)
-            except Exception as error:
-                if not rejects(error) or body is bodies[-1]:
-                    raise
-            else:
-                return
 
     def _shows(self, path: str, state: str) -> bool:
         end = time.monotonic() + READ_BACK

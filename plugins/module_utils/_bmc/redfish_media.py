@@ -72,7 +72,7 @@ class Drives:
         if INSERT in (drive.get("Actions") or {}):
             VirtualMedia(self._service.connector(), path).insert_media(url)
         else:
-            self._change(path, {"Image": url, "Inserted": True}, {"Image": url})
+            self._service.patch_with_first(path, {"Image": url, "Inserted": True}, {"Image": url})
         if not self._await(path, lambda drive: _holds(drive, url)):
             raise OperationError(
                 f"insert {url}",
@@ -97,7 +97,7 @@ class Drives:
     def _eject(self, path: str, drive: Data) -> None:
         action = (drive.get("Actions") or {}).get(EJECT) or {}
         if not action.get("target"):
-            self._change(path, {"Image": None, "Inserted": False}, {"Image": None})
+            self._service.patch_with_first(path, {"Image": None, "Inserted": False}, {"Image": None})
             return
         try:
             self._service.post(action["target"], {})
@@ -105,17 +105,6 @@ class Drives:
             if not rejects(error):
                 raise
             self._service.post(action["target"], None)
-
-    def _change(self, path: str, *bodies: Data) -> None:
-        """Change the resource itself, with the first body that it takes."""
-        for body in bodies:
-            try:
-                self._service.patch(path, body)
-            except Exception as error:
-                if not rejects(error) or body is bodies[-1]:
-                    raise
-            else:
-                return
 
     def _full(self) -> Iterator[tuple[str, Data]]:
         return ((path, drive) for path, drive in self._drives() if _is_full(drive))

@@ -116,6 +116,17 @@ class Service:
         """Send ``body`` to an action; raise sushy's errors."""
         self._patiently(lambda: self._connector.post(path, data=body))
 
+    def patch_with_first(self, path: str, *bodies: Data) -> None:
+        """Change the resource at ``path`` with the first body that this BMC takes; raise sushy's error for the last."""
+        for body in bodies:
+            try:
+                self.patch(path, body)
+            except Exception as error:
+                if not rejects(error) or body is bodies[-1]:
+                    raise
+            else:
+                return
+
     def patch(self, path: str, body: Data) -> None:
         """Change the resource at ``path``, with the ETag in the form that this BMC takes; raise sushy's errors.
 
