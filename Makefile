@@ -15,7 +15,7 @@ STARTED := $(shell date +%s)
 PACKAGES := ca-certificates git openssh-client python3 python3-venv
 # One Debian package a line; the lab is what needs them.
 LAB_PACKAGES := $(shell sed 's/\#.*//' server/rackwright_lab/packages.txt)
-unexport PYTHONHOME PYTHONPATH PYENV_VERSION VIRTUAL_ENV
+unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYENV_VERSION VIRTUAL_ENV
 
 .PHONY: help
 help: ## Say what there is

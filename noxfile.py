@@ -21,7 +21,8 @@ LINK = ROOT / ".ansible/collections/ansible_collections/rackwright/metal"
 COLLECTIONS = BUILD / "collections"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PINS = "tests/constraints.txt"
-# What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours.
+# What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours, or
+# that no byte code is kept, with which every start of the daemon compiles all that it loads.
 os.environ |= {
     "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
     "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".ansible/collections"),
@@ -30,7 +31,7 @@ os.environ |= {
     "UV_PYTHON_DOWNLOADS": "never",
     "VIRTUAL_ENV": str(BIN.parent),
 }
-for name in ("PYENV_VERSION", "PYTHONHOME", "PYTHONPATH"):
+for name in ("PYENV_VERSION", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH"):
     os.environ.pop(name, None)
 
 

@@ -88,6 +88,7 @@ BEFORE: Mapping[str, Callable[[Site], None]] = {
     "deploy": _image,
     "lookup of a node in a state without lookup": _second_node,
     "lookup in inspect wait": _expects_report,
+    "continue inspection, no such node waiting": lambda site: site.settle(AGENT_NODE),
 }
 
 
