@@ -21,6 +21,7 @@ LINK = ROOT / ".ansible/collections/ansible_collections/rackwright/metal"
 COLLECTIONS = BUILD / "collections"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PINS = "tests/constraints.txt"
+SHARED = ("--numprocesses=2",)  # for as many cores as CI has; the tests wait about half of their time
 # What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours, or
 # that no byte code is kept, with which every start of the daemon compiles all that it loads.
 os.environ |= {
@@ -80,7 +81,7 @@ def layers(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run the unit tests of plugins, daemon, lab and tree; arguments go to pytest."""
-    session.run("pytest", *(session.posargs or ["tests/unit", "--numprocesses=2", "--dist=loadfile"]))
+    session.run("pytest", *(session.posargs or ["tests/unit", *SHARED, "--dist=loadfile"]))
 
 
 @nox.session
@@ -140,7 +141,7 @@ def sanity(session: nox.Session) -> None:
 def integration(session: nox.Session) -> None:
     """Run the daemon with the real ansible-runner, then each module against a BMC; arguments name targets, alone."""
     if not session.posargs:
-        session.run("pytest", "tests/integration/server", "-m", "not lab")
+        session.run("pytest", "tests/integration/server", "-m", "not lab", *SHARED, "--dist=worksteal")
     install_artifact(session)
     session.run("ansible-test", "integration", "--local", "--python", PYTHON, *session.posargs, env=ansible_test_home())
 
@@ -160,4 +161,5 @@ def conformance(session: nox.Session) -> None:
 @nox.session
 def lab(session: nox.Session) -> None:
     """Take machines of the virtual rack from enroll to a booted system; needs root, last because longest."""
-    session.run("pytest", "-m", "lab", "--timeout=1500", *(session.posargs or ["tests/integration"]))
+    everything = ["tests/integration", *SHARED, "--dist=loadgroup"]
+    session.run("pytest", "-m", "lab", "--timeout=1500", *(session.posargs or everything))

@@ -35,6 +35,7 @@ def demo() -> Iterator[str]:
 
 
 @pytest.mark.lab
+@pytest.mark.xdist_group("demo")
 @pytest.mark.timeout(1500)
 def test_two_virtual_machines_go_from_enroll_to_booted_systems(demo: str) -> None:
     said = dict(re.findall(r'"LAB-OS READY hostname=(\S+) instance=(\S+) address=\S+"', demo))

@@ -29,12 +29,14 @@ LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")  # where the role lab keeps 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs the rack."""
+    """Mark what needs the rack; of workers that share the tests each has a rack, but one alone has the lives."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.lab)
             item.add_marker(pytest.mark.timeout(240))
+            together = "lives" if "lives" in getattr(item, "fixturenames", ()) else item.path.stem
+            item.add_marker(pytest.mark.xdist_group(together))
 
 
 @pytest.fixture(scope="session")
