@@ -18,7 +18,7 @@ import threading
 from pathlib import Path
 from typing import NoReturn
 
-from rackwright_lab.commands import SYSTEM_PATH, run
+from rackwright_lab.commands import find_program, run
 from rackwright_lab.errors import LabError
 from rackwright_lab.light import REBOOT_STATUS
 from rackwright_lab.namespaces import enter, wait_for_stop
@@ -92,8 +92,7 @@ def _leave_tools(scratch: Path, variables: dict[str, str]) -> None:
     tools = scratch / "tools"
     tools.mkdir()
     for name in TOOLS.split():
-        if path := shutil.which(name, path=SYSTEM_PATH):
-            (tools / name).symlink_to(path)
+        (tools / name).symlink_to(find_program(name))
     settings = "".join(f"{name}={value}\n" for name, value in variables.items())
     for name, script in STAND_INS.items():
         (tools / name).write_text(f"#!/bin/sh\n{settings}{script}\n")

@@ -75,7 +75,9 @@ def _add_python(tree: Tree, work: Path) -> None:
 
     venv = work / "agent"
     run(_PYTHON, "-m", "venv", venv)
-    run(venv / "bin/pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", AGENT)
+    # Isolated: what PYTHONPATH shows is not in the ramdisk.
+    pip = (venv / "bin/python", "-I", "-m", "pip")
+    run(*pip, "install", "--quiet", "--no-compile", "--disable-pip-version-check", AGENT)
     packages = tree.root / "usr/lib/python3/dist-packages"
     shutil.copytree(
         venv / "lib" / program / "site-packages", packages, ignore=shutil.ignore_patterns(*_UNUSED_PACKAGES.split())
