@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from rackwright import __version__, catalog
 from rackwright.api import errors
-from rackwright.api.admission import Admission
+from rackwright.api.admission import METRICS, Admission
 from rackwright.api.deps import Parts
 from rackwright.api.documents import Documented
 from rackwright.api.gate import Gate, Limits
@@ -49,19 +49,15 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
         redoc_url=None,
     )
     sealer = Sealer(read_key(settings.secret_key_file))
-    app.state.parts = Parts(settings, engine, offer or _offer(settings), sealer, _policy(settings))
+    app.state.parts = Parts(settings, engine, _offer(settings, offer), sealer, _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app, ROUTERS)
     app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))
     return app
 
 
-def _offer(settings: Settings) -> Catalog:
-    return catalog.load(
-        enabled=settings.enabled_hardware_types,
-        root=settings.collection_root,
-        step_collections=settings.step_collections,
-    )
+def _offer(settings: Settings, offer: Catalog | None) -> Catalog:
+    return catalog.installed(settings) if offer is None else catalog.chosen(offer, settings)
 
 
 def _policy(settings: Settings) -> Policy | None:
@@ -77,7 +73,8 @@ def _admission(settings: Settings) -> Admission | None:
             "Everybody who reaches the API may do anything with every machine", extra={"host": settings.host_ip}
         )
     found = authenticator(settings)
-    return None if found is None else Admission(found)
+    open_paths = frozenset({METRICS}) if settings.metrics == "open" else frozenset()
+    return None if found is None else Admission(found, open_paths=open_paths)
 
 
 def _limits(settings: Settings) -> Limits:

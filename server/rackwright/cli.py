@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         settings = load(options.config, host_ip=options.host, port=options.port, state_dir=options.state_dir)
-        logs.set_up(settings.log_level)
+        logs.set_up(settings.log_level, settings.log_format)
         _follow(options.parent)
         return int(options.run(settings, options))
     except RackwrightError as error:
@@ -112,11 +112,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     prepare(settings)
     scrub_environment()
     with contextlib.nullcontext() if options.parent else claimed(settings):
-        offer = catalog.load(
-            enabled=settings.enabled_hardware_types,
-            root=settings.collection_root,
-            step_collections=settings.step_collections,
-        )
+        offer = catalog.installed(settings)
         world = World(
             database=open_engine(settings.database),
             settings=settings,

@@ -46,6 +46,7 @@ from rackwright.catalog import Implementation
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, Verb, phase_of, possible, transition_for
+from rackwright.interface_settings import InterfaceSettings
 from rackwright.settings import Settings
 
 _LATEST = max(max(verb.since, *verb.arguments.values(), *verb.since_in.values(), 0) for verb in VERBS.values())
@@ -106,9 +107,10 @@ def steps_schema() -> str:
 
 def settings_page() -> str:
     """Return the page about the settings of the daemon: name, type, default and meaning of each."""
+    by_kind = InterfaceSettings.model_fields
     rows = (
         f"| `{name}` | {_kind(field)} | {_default(field)} | {field.description} |"
-        for name, field in Settings.model_fields.items()
+        for name, field in sorted(Settings.model_fields.items(), key=lambda each: each[0] in by_kind)
     )
     return "\n".join(
         [

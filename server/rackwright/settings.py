@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_origin
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
+from rackwright.interface_settings import InterfaceSettings
 
 PREFIX = "RACKWRIGHT_"
 CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
@@ -37,7 +38,7 @@ class SettingsInvalid(Invalid):
     """The settings cannot be used: {reason}."""
 
 
-class Settings(BaseSettings):
+class Settings(InterfaceSettings):
     """What an operator can set; immutable once the daemon runs."""
 
     model_config = SettingsConfigDict(
@@ -55,6 +56,13 @@ class Settings(BaseSettings):
     conductor_host: str = Field(default_factory=socket.gethostname, description="Name of this conductor.")
     conductor_group: str = Field("", description="Conductor group that this conductor serves.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least level that is logged.")
+    log_format: Literal["text", "json"] = Field("text", description="Log lines for people, or one JSON object each.")
+    metrics: Literal["off", "authenticated", "open"] = Field(
+        "authenticated", description="Whom /metrics answers: nobody, who may read conductors, or everybody."
+    )
+    conductor_metrics_port: int = Field(
+        0, ge=0, le=65535, description="Port on host_ip where a conductor tells its own numbers to everybody; 0: none."
+    )
 
     # Who may ask
     auth_strategy: Literal["noauth", "http_basic", "keystone"] = Field(

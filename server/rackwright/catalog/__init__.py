@@ -5,8 +5,9 @@
 Read once at start; nothing of Ansible is imported.
 """
 
+from rackwright.catalog.choice import chosen, installed
 from rackwright.catalog.load import load
 from rackwright.catalog.locate import Collection
 from rackwright.catalog.offer import Catalog, HardwareType, Implementation
 
-__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "load"]
+__all__ = ["Catalog", "Collection", "HardwareType", "Implementation", "chosen", "installed", "load"]

@@ -38,6 +38,8 @@ class HardwareType:
 
     name: str
     interfaces: Mapping[Interface, tuple[str, ...]]
+    left_out: Mapping[Interface, tuple[str, ...]] = field(default_factory=dict)
+    """What it supports and the settings do not enable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ A rule looks at the wanted change, raises when it is not allowed, and adds what 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rackwright.catalog import HardwareType
 from rackwright.domain.errors import (
     ChassisNotFound,
     Conflict,
@@ -128,13 +129,13 @@ def _interfaces(change: Change) -> None:
     if not wanted and "driver" not in change.values:
         return
     driver = change.after("driver")
-    offer = change.context.catalog.hardware_type(driver).interfaces
+    hardware_type = change.context.catalog.hardware_type(driver)
     for kind in Interface:
-        _interface(change, kind, offer.get(kind, ()), driver)
+        _interface(change, kind, hardware_type)
 
 
-def _interface(change: Change, kind: Interface, offer: Iterable[str], driver: str) -> None:
-    field, names = f"{kind}_interface", tuple(offer)
+def _interface(change: Change, kind: Interface, hardware_type: HardwareType) -> None:
+    field, names = f"{kind}_interface", hardware_type.interfaces.get(kind, ())
     if change.reset_interfaces and field not in change.values:
         change.values[field] = None
     name = change.after(field)
@@ -142,7 +143,9 @@ def _interface(change: Change, kind: Interface, offer: Iterable[str], driver: st
         change.values[field] = names[0]
     elif name is not None and name not in names:
         offered = ", ".join(names) or "none"
-        raise InvalidDriver(driver=driver, reason=f"its {field} cannot be {name}; possible: {offered}")
+        disabled = name in hardware_type.left_out.get(kind, ())
+        why = f", which setting enabled_{kind}_interfaces leaves out" if disabled else ""
+        raise InvalidDriver(driver=hardware_type.name, reason=f"its {field} cannot be {name}{why}; possible: {offered}")
 
 
 def _resource_class(change: Change) -> None:
