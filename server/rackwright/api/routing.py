@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
@@ -20,9 +21,12 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from rackwright.api.deps import Call, Parts, call
-from rackwright.domain.errors import NodeLocked
+from rackwright.api.permissions import ASKS
+from rackwright.domain.errors import Invalid, NodeLocked, NotAcceptableVersion
+from rackwright.store.session import reading
 
 _opened = contextmanager(call)
+_MALFORMED = (Invalid, NotAcceptableVersion)
 
 
 class Route(APIRoute):
@@ -50,13 +54,28 @@ class Route(APIRoute):
 
     def _answer(self, request: Request) -> Response:
         with self._call(request) as opened:
-            found: Response = self.endpoint(opened, **request.path_params)
+            try:
+                found: Response = self.endpoint(opened, **request.path_params)
+            except _MALFORMED:
+                self._demand(opened)
+                raise
         return found
 
     async def _waiting(self, request: Request) -> Response:
         with self._call(request) as opened:
-            found: Response = await self.endpoint(opened, **request.path_params)
+            try:
+                found: Response = await self.endpoint(opened, **request.path_params)
+            except _MALFORMED:
+                await run_in_threadpool(self._demand, opened)
+                raise
         return found
+
+    def _demand(self, opened: Call) -> None:
+        """Raise Forbidden or NotFound for a caller who may not do this anyway: he need not know what was wrong."""
+        ask = ASKS.get(f"{opened.request.method} {self.path}")
+        if ask is not None and opened.parts.policy is not None:
+            with reading(opened.parts.engine) as session:  # what the endpoint has changed so far is to be forgotten
+                ask(replace(opened.context, session=session), opened.request.path_params)
 
     def _call(self, request: Request) -> AbstractContextManager[Call]:
         for each in self.dependencies:

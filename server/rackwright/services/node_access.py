@@ -74,6 +74,13 @@ def check_update(node: Node, values: Mapping[str, Any], *, context: Context) -> 
         access.demand(f"{_NODE}update", node, context=context)
 
 
+def check_any_update(node: Node, *, context: Context) -> None:
+    """Raise Forbidden unless the caller may change anything of a node."""
+    rules = {"update", *_UPDATES.values(), *_TURNS.values()}
+    if not any(access.allows(_NODE + rule, node, context=context) for rule in rules):
+        access.demand(f"{_NODE}update", node, context=context)
+
+
 def _rule(name: str, value: Any) -> str:
     turn = _TURNS.get((name, value)) if isinstance(value, bool) else None
     return _NODE + (turn or _UPDATES.get(name, "update"))
