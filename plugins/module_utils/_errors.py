@@ -9,13 +9,15 @@ class OperationError(Exception):
     """An operation failed: what was attempted, why it failed, and what to do next.
 
     ``attempted`` is a phrase that goes on from "Failed to"; ``cause`` and ``action`` are sentences. None of them may
-    hold a secret: they go into logs, events and the API.
+    hold a secret: they go into logs, events and the API. ``kind`` says in a word what kind of error of a BMC it is, for
+    counting: it is empty for all other errors.
     """
 
-    def __init__(self, attempted: str, cause: str, action: str) -> None:
+    def __init__(self, attempted: str, cause: str, action: str, *, kind: str = "") -> None:
         self.attempted = attempted
         self.cause = cause
         self.action = action
+        self.kind = kind
         super().__init__(f"Failed to {attempted}: {_sentence(cause)} {_sentence(action)}")
 
 

@@ -65,6 +65,7 @@ class _Failed:
     cause: str
     action: str
     refused: bool = False
+    kind: str = ""
 
 
 Outcome = Done | Settled | Waiting
@@ -188,7 +189,7 @@ class WaveAction(ActionBase):
             return self.operate(self._node(uuid, context))
         except OperationError as error:
             cause = _masked(f"could not {error.attempted}: {error.cause}", context)
-            return _Failed(cause, error.action, refused=isinstance(error, NotOfferedError))
+            return _Failed(cause, error.action, refused=isinstance(error, NotOfferedError), kind=error.kind)
         except Exception as error:  # whatever goes wrong with one node must not touch the others
             Display().display(_masked(traceback.format_exc(), context))
             cause = f"{self._task.action} met an unexpected error, {type(error).__name__}: {error}"
@@ -232,8 +233,9 @@ class _Reporter:
                 self._line(uuid, "settled")
             case Waiting(reason, seconds):
                 self._leave(uuid, "waiting", **{"for": reason, "seconds": seconds})
-            case _Failed(cause, action, refused):
-                self._leave(uuid, "failed", cause=cause, action=action, **({"refused": True} if refused else {}))
+            case _Failed(cause, action, refused, kind):
+                more: Data = ({"refused": True} if refused else {}) | ({"kind": kind} if kind else {})
+                self._leave(uuid, "failed", cause=cause, action=action, **more)
             case None:
                 self._leave(uuid, "behind")
 

@@ -1,31 +1,68 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Set up logging: one line for each record on standard error, its facts as key=value at the end."""
+"""Set up logging: one line for each record on standard error, as text with its facts at the end, or as one JSON object.
+
+The facts are those of the record (``extra``) and those of the work that it belongs to (``telemetry.facts``): the
+request, the operation, the node.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rackwright.telemetry import facts
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message"}
 
 
+def _facts(record: logging.LogRecord) -> dict[str, Any]:
+    own = {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+    return {**facts.current(), **own}
+
+
 class FactsFormatter(logging.Formatter):
-    """Adds the ``extra`` facts of a record to its line."""
+    """Adds the facts of a record to its line."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(processName)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # the name is logging's
         """Return the line with every fact of the record."""
-        facts = (f"{key}={value!r}" for key, value in record.__dict__.items() if key not in _STANDARD)
-        return " ".join([super().formatMessage(record), *facts])
+        shown = (f"{key}={value!r}" for key, value in _facts(record).items())
+        return " ".join([super().formatMessage(record), *shown])
 
 
-def set_up(level: str) -> None:
-    """Send records of ``level`` and above to standard error."""
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one JSON object on one line: time, level, logger, message, its facts, a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            "process": record.process,
+            "thread": record.threadName,
+        }
+        line |= {key: value for key, value in _facts(record).items() if key not in line}
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+_FORMATTERS: Mapping[str, type[logging.Formatter]] = {"text": FactsFormatter, "json": JsonFormatter}
+
+
+def set_up(level: str, form: str = "text") -> None:
+    """Send records of ``level`` and above to standard error, in the form ``text`` or ``json``."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(FactsFormatter())
+    handler.setFormatter(_FORMATTERS[form]())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for talkative in ("alembic", "uvicorn.access", "httpx"):
         logging.getLogger(talkative).setLevel(logging.WARNING)

@@ -181,7 +181,8 @@ def _read_power(bmc: Bmc) -> tuple[Data, Data]:
 
 def _read_system(bmc: Bmc) -> tuple[Data, Data]:
     facts = bmc.facts()
-    return {"system": asdict(facts)}, {"vendor": facts.manufacturer} if facts.manufacturer else {}
+    known = {"vendor": facts.manufacturer, "model": facts.model}
+    return {"system": asdict(facts)}, {name: value for name, value in known.items() if value}
 
 
 def _read_boot(bmc: Bmc) -> tuple[Data, Data]:

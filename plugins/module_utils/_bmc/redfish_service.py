@@ -48,6 +48,7 @@ _NOT_REDFISH = (
     "Check the BMC's address, and that Redfish is enabled.",
 )
 _NOT_OFFERED = (405, 501)
+_SILENT = "it does not answer in time"
 _REFUSED_ETAG = (412, 428)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
@@ -84,7 +85,7 @@ class Service:
             raise
         except (AttributeError, TypeError) as error:  # sushy takes for granted that the root is an object
             self._connector.close()
-            raise OperationError(f"connect (BMC {self.base})", *_NOT_REDFISH) from error
+            raise OperationError(f"connect (BMC {self.base})", *_NOT_REDFISH, kind="malformed") from error
 
     @contextmanager
     def attempting(self, what: str) -> Iterator[None]:
@@ -94,8 +95,8 @@ class Service:
         except (exceptions.SushyError, json.JSONDecodeError) as error:
             self._is_lost = isinstance(error, exceptions.ConnectionError)
             cause, action = _explain(error)
-            kind = NotOfferedError if getattr(error, "status_code", None) in _NOT_OFFERED else OperationError
-            raise kind(f"{what} (BMC {self.base})", cause, action) from error
+            family = NotOfferedError if getattr(error, "status_code", None) in _NOT_OFFERED else OperationError
+            raise family(f"{what} (BMC {self.base})", cause, action, kind=_kind(error)) from error
 
     def get(self, path: str) -> Data:
         """Return the resource at ``path``; raise sushy's errors."""
@@ -291,6 +292,26 @@ def _explain(error: Exception) -> tuple[str, str]:
             return f"The BMC does not offer what is needed: {error}.", "Update its firmware, or use another interface."
 
 
+_KINDS = {401: "credentials", 403: "rights", 404: "missing", **dict.fromkeys(_NOT_OFFERED, "not offered")}
+_KINDS |= dict.fromkeys(BUSY, "busy")
+
+
+def _kind(error: Exception) -> str:
+    """Return in a word what kind of error it is, for counting."""
+    match error:
+        case exceptions.ConnectionError():
+            roots = list(_chain(error))
+            if any(isinstance(root, requests.exceptions.SSLError) for root in roots):
+                return "tls"
+            return "silent" if _reason(roots) == _SILENT else "unreachable"
+        case exceptions.HTTPError(status_code=status):
+            return _KINDS.get(status, "refused")
+        case exceptions.MissingXAuthToken():
+            return "credentials"
+        case _:
+            return "malformed"
+
+
 def _explain_connection(error: Exception) -> tuple[str, str]:
     roots = list(_chain(error))
     for root in roots:
@@ -319,7 +340,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _reason(chain: list[BaseException]) -> str:
     for error in reversed(chain):
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return "it does not answer in time"
+            return _SILENT
         if isinstance(error, OSError) and error.strerror:
             return getattr(error, "verify_message", None) or error.strerror
     return str(chain[-1])

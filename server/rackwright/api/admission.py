@@ -15,8 +15,11 @@ from rackwright.auth import Authenticator
 from rackwright.domain.caller import ANYBODY, Caller
 from rackwright.domain.errors import RackwrightError, Unauthenticated
 
-PUBLIC = frozenset({"/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/continue_inspection"})
-"""The paths that are open to everybody, besides those of ``HEARTBEAT``: agents have no credentials."""
+PUBLIC = frozenset({"/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/continue_inspection", "/healthz", "/readyz"})
+"""The paths that are open to everybody, besides those of ``HEARTBEAT``: agents and probes have no credentials."""
+
+METRICS = "/metrics"
+"""The path of the numbers, open to everybody where the setting ``metrics`` says so."""
 
 HEARTBEAT = "/v1/heartbeat/"
 
@@ -27,14 +30,16 @@ _AT_ONCE = 4  # credentials that are checked at the same time; guessing password
 class Admission:
     """Asks an authenticator about every request that is not public."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, *, open_paths: frozenset[str] = frozenset()) -> None:
+        """Take what checks credentials, and the paths that are public besides those that always are."""
         self._authenticator = authenticator
+        self._public = PUBLIC | open_paths
         self._limiter = CapacityLimiter(_AT_ONCE)
 
     async def refusal(self, scope: Scope, headers: Headers) -> Response | None:
         """Note in the scope who asks and return None, or return the answer to somebody who is not let in."""
         path = scope["path"]
-        if path in PUBLIC or path.startswith(HEARTBEAT):
+        if path in self._public or path.startswith(HEARTBEAT):
             scope[_CALLER_KEY] = Caller(is_public_api=True)
             return None
         try:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
+from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
@@ -20,8 +21,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rackwright.api import versions
-from rackwright.api.admission import Admission
+from rackwright.api.admission import METRICS, Admission
 from rackwright.api.errors import NO_VERSION_HEADERS, answer, fault, refusal, unwrapped
+from rackwright.telemetry import facts
+from rackwright.telemetry.numbers import API_SECONDS, OTHER
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +41,10 @@ _IDENT_LAST = re.compile(
     r"/v1/nodes/(?P<part>states(?:/(?:console|power|provision|raid))?|management/boot_device|maintenance)/(?P<ident>[^/]+)"
 )
 _DOT_JSON_UNTIL = 91
+
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_GLOBAL_REQUEST = "X-OpenStack-Request-ID"
+_REQUEST_ID = re.compile(r"req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 
 _DEEPEST = 25
 _LONGEST_LENGTH = 18  # digits of a Content-Length; more are not worth reading
@@ -111,8 +118,12 @@ class Gate:
         if scope["type"] != "http" or scope["path"].startswith(_OUTSIDE):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        marked = _Marked(scope, send)
+        headers, marked, begin = Headers(scope=scope), _Marked(scope, send), perf_counter()
+        with facts.about(request=_request_id(scope), global_request=_global_request(headers)):
+            await self._speak(scope, receive, marked, headers)
+        API_SECONDS.note(perf_counter() - begin, **_described(scope, marked.status))
+
+    async def _speak(self, scope: Scope, receive: Receive, marked: _Marked, headers: Headers) -> None:
         try:
             minor = versions.minor_of(headers)
         except versions.VersionOutOfRange as error:
@@ -126,7 +137,7 @@ class Gate:
         path = scope["path"] = plain_path(scope["path"], versions.minor_of(headers))
         scope["raw_path"] = path.encode()
         problem = None
-        if not takes_json(headers.get("accept", "")):
+        if path != METRICS and not takes_json(headers.get("accept", "")):
             problem = refusal(406, "The answers of this service are application/json; accept that.")
         elif "\0" in path or b"%00" in scope["query_string"]:
             problem = fault(400, "A NUL character is not allowed in a path or an argument.")
@@ -150,8 +161,7 @@ class Gate:
             await self._app(scope, receive, send)
         except Exception as error:
             # Nobody raised it on purpose: the client learns the request id, the log has the traceback.
-            facts = {"action": f"{scope['method']} {scope['path']}", "request": _request_id(scope)}
-            _log.exception("The request failed.", extra=facts)
+            _log.exception("The request failed.", extra={"action": f"{scope['method']} {scope['path']}"})
             if not send.started:
                 await answer(error)(scope, receive, send)
 
@@ -191,10 +201,12 @@ class _Marked:
         self._send = send
         self.minor: int | None = None
         self.started = False
+        self.status = 0
+        """The status of the answer; 0 while there is none, and when the client has left before it."""
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.started, self.status = True, message["status"]
             headers = MutableHeaders(scope=message)
             headers["openstack-request-id"] = headers["x-openstack-request-id"] = _request_id(self._scope)
             if not self._scope.get(NO_VERSION_HEADERS):
@@ -207,3 +219,15 @@ class _Marked:
 def _request_id(scope: Scope) -> str:
     known = scope.setdefault("rackwright.request_id", f"req-{uuid4()}")
     return str(known)
+
+
+def _global_request(headers: Headers) -> str | None:
+    """Return the id under which other services log the same request, None when it is not of their form."""
+    given = headers.get(_GLOBAL_REQUEST, "")
+    return given if _REQUEST_ID.fullmatch(given) else None
+
+
+def _described(scope: Scope, status: int) -> dict[str, str]:
+    """Return the labels of a request: few values each, whatever clients send."""
+    method = scope["method"] if scope["method"] in _METHODS else OTHER
+    return {"method": method, "route": getattr(scope.get("route"), "path", "none"), "status": f"{status // 100}xx"}

@@ -13,7 +13,7 @@ facts     facts (object)                            Learned: found out, the step
 settled                                             Settled: this step was done already for this node
 done      facts (object)                            Done
 waiting   for (agent, inspection, poll), seconds    Waiting: the node leaves the run
-failed    cause, action, refused (boolean)          Failed: the node leaves the run
+failed    cause, action, refused (boolean), kind    Failed: the node leaves the run
 behind                                              Behind: slower than its wave, goes on in a run of its own
 ========  ========================================  ==========================================================
 """
@@ -86,6 +86,8 @@ class Failed:
     action: str = _NO_ACTION
     refused: bool = False
     """The node does not offer what was asked for; asking again is of no use."""
+    kind: str = ""
+    """In a word what kind of error of a BMC it is, as ``unreachable``; empty for all other failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ def _outcome(line: Mapping[str, Any], step_name: str) -> Outcome:
             return Waiting(WaitFor(line["for"]), None if seconds is None else float(seconds))
         case "failed":
             refused = line.get("refused") is True
-            return Failed(step_name, str(line["cause"]), str(line.get("action") or _NO_ACTION), refused)
+            kind = str(line.get("kind") or "")
+            return Failed(step_name, str(line["cause"]), str(line.get("action") or _NO_ACTION), refused, kind)
         case "behind":
             return Behind()
         case other:
@@ -152,8 +155,9 @@ def _keys(outcome: Outcome) -> dict[str, Any]:
             return {"event": "done", "facts": facts}
         case Waiting(reason, seconds):
             return {"event": "waiting", "for": reason.value, "seconds": seconds}
-        case Failed(_, cause, action, refused):
-            return {"event": "failed", "cause": cause, "action": action, **({"refused": True} if refused else {})}
+        case Failed(_, cause, action, refused, kind):
+            more = ({"refused": True} if refused else {}) | ({"kind": kind} if kind else {})
+            return {"event": "failed", "cause": cause, "action": action, **more}
         case Behind():
             return {"event": "behind"}
 

@@ -20,7 +20,7 @@ from sqlmodel import Session
 from rackwright.domain.errors import ConductorNotFound
 from rackwright.domain.steps import leg
 from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import children, composition, operations, plan, recovery, timeouts, waves
+from rackwright.engine import children, composition, operations, plan, recovery, timeouts, trace, waves
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
 from rackwright.engine.live import LiveRun, LiveRuns
@@ -37,6 +37,8 @@ from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 from rackwright.store.session import reading, writing
 from rackwright.store.work import Changes, locked
+from rackwright.telemetry.facts import about
+from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
 
 logger = logging.getLogger(__name__)
 
@@ -200,7 +202,8 @@ class Conductor:
             operation, node = found
             if node.reservation not in (None, self._world.settings.conductor_host):
                 return None
-            self._without_run(operation, node, session)
+            with trace.about(operation, node):
+                self._without_run(operation, node, session)
             session.add_all((operation, node))
             session.commit()
             return _as_ready(operation) if operation.status == OperationStatus.READY else None
@@ -234,6 +237,7 @@ class Conductor:
         if not members:
             self._runs.remove(run.run_id)
             return
+        WAVE_NODES.note(len(members), phase=wave.phase.value)
         playbook = f"rackwright.metal.{wave.phase}"
         self._launch(run, playbook, RunListener(run, self._progress), lambda result: self._progress.ended(run, result))
 
@@ -287,11 +291,14 @@ class Conductor:
         threading.Thread(target=carry, name=f"run-{run.run_id[:8]}", daemon=True).start()
 
     def _play(self, wanted: PlaybookRun, listener: Listener) -> RunResult:
-        try:
-            return self._runner.run(wanted, listener)
-        except Exception as error:
-            logger.exception("A run broke off", extra={"run": wanted.run_id})
-            return RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+        with RUN_SECONDS.timed(playbook=wanted.playbook.rpartition(".")[2]) as labels, about(run=wanted.run_id):
+            try:
+                result = self._runner.run(wanted, listener)
+            except Exception as error:
+                logger.exception("A run broke off")
+                result = RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+            labels["status"] = result.status.value
+        return result
 
 
 class RunListener:

@@ -30,6 +30,7 @@ from rackwright.store import operation as rows
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
+from rackwright.telemetry.numbers import OPERATION_SECONDS, QUEUE_SECONDS, STEP_FAILURES
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +58,7 @@ def claim(operation: Operation, node: Node, run_id: str, *, world: World) -> boo
     if operation.status != OperationStatus.READY or node.reservation not in (None, host):
         return False
     phase, at = Phase(operation.phase), world.clock()
+    QUEUE_SECONDS.note((at - operation.updated_at).total_seconds(), phase=phase.value)
     if operation.error is None:
         _resume(node, phase, at)
         transitions.show_step(node, phase, current(operation))
@@ -130,6 +132,7 @@ def end_step(operation: Operation, node: Node, outcome: Failed, *, session: Sess
     """Deal with a failed step: the failure list takes over; within that list the next step does."""
     text = failure_text(outcome.step, outcome.cause, outcome.action)
     step = current(operation)
+    STEP_FAILURES.note(phase=operation.phase, step=step.key if step else "none")
     if operation.error is None:
         transitions.blame(node, Phase(operation.phase), step, text)
         begin_failure(operation, node, text, session=session, world=world)
@@ -194,7 +197,9 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
         else:
             transitions.succeed(operation, node, at=at)
     operation.status, operation.finished_at = status.value, at
-    timeline.close(node)
+    timeline.close(operation, node, at=at)
+    spent = (at - operation.started_at).total_seconds()
+    OPERATION_SECONDS.note(spent, phase=operation.phase, status=operation.status)
     _tell_parent(operation, session)
     _tell(operation, node, place, session=session, world=world)
     session.add_all((operation, node))
@@ -302,7 +307,7 @@ def _tell_parent(operation: Operation, session: Session) -> None:
 def _tell(operation: Operation, node: Node, place: Place, *, session: Session, world: World) -> None:
     """Write how the operation ended into the log and the node's history."""
     phase = Phase(operation.phase)
-    about = {"node": node.name or node.uuid, "phase": operation.phase, "status": operation.status}
+    about = {"node": node.uuid, "node_name": node.name, "phase": operation.phase, "status": operation.status}
     if operation.error is None:
         logger.info("An operation has ended", extra=about)
     else:

@@ -19,7 +19,7 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import automated_cleaning, composition, context, family, timeline, transitions
+from rackwright.engine import automated_cleaning, composition, context, family, timeline, trace, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.engine.rescue_password import hashed
 from rackwright.settings import Settings
@@ -89,7 +89,7 @@ def start_phase(
         node_id=node.id or 0,
         phase=phase.value,
         verb=verb,
-        request=request.model_dump(mode="json", exclude_defaults=True),
+        request=request.model_dump(mode="json", exclude_defaults=True) | trace.kept(),
         steps=composition.dumped(steps),
         **_asker(wish),
     )
@@ -198,7 +198,7 @@ def cancel_operations(*, session: Session, node: Node) -> None:
         operation.status = OperationStatus.ABORTED.value
         operation.finished_at, operation.run_id = now(), None
         transitions.show_step(node, Phase(operation.phase), None)
-        timeline.close(node)
+        timeline.close(operation, node, at=operation.finished_at)
         session.add_all((operation, node))
         session.flush()
 
@@ -218,7 +218,7 @@ def begin_cleaning(node: Node, *, session: Session, settings: Settings, catalog:
         try:
             request = automated_cleaning.request(node, session=session, settings=settings)
             steps = composition.compose(node, Phase.CLEAN, request=request, catalog=catalog, settings=settings)
-            follower.request = request.model_dump(mode="json", exclude_defaults=True)
+            follower.request = request.model_dump(mode="json", exclude_defaults=True) | trace.kept()
             follower.steps = composition.dumped(steps)
         except RackwrightError as error:
             follower.error = f"Cleaning could not start: {error} Correct it, then manage and provide the node."
@@ -246,6 +246,7 @@ def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, more: Ma
     operation = Operation(
         node_id=node.id or 0,
         phase=phase.value,
+        request=trace.kept(),
         steps=composition.dumped(steps),
         **_asker(more),
     )

@@ -21,7 +21,7 @@ from rackwright.domain.outcomes import Failed, Learned, cut, parse
 from rackwright.domain.states import PowerState, ProvisionState
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
-from rackwright.engine import composition, plan, transitions
+from rackwright.engine import bmc_errors, composition, plan, transitions
 from rackwright.engine.live import LiveRun
 from rackwright.engine.world import World
 from rackwright.store import node as nodes
@@ -30,6 +30,8 @@ from rackwright.store import work
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from rackwright.store.session import reading, writing
+from rackwright.telemetry.facts import about
+from rackwright.telemetry.numbers import POWER_LOOKS
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +61,8 @@ class Look:
 
     state: str | None = None
     error: str = ""
+    kind: str = ""
+    """What kind of error of the BMC it is; empty for none."""
 
 
 def judge(node: Node, look: Look, failures: int, *, most: int, force: bool) -> tuple[Verdict, int]:
@@ -94,8 +98,8 @@ class Looks:
         match report.outcome:
             case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
                 self.seen[report.node] = Look(state=facts["power_state"])
-            case Failed(_, cause, _):
-                self.seen[report.node] = Look(error=cause)
+            case Failed(cause=cause, kind=kind):
+                self.seen[report.node] = Look(error=cause, kind=kind)
 
     def reached(self, mark: str) -> None:
         """Take a mark; the tasks of such a run need nothing of one another."""
@@ -143,7 +147,7 @@ class PowerSync:
     def conclude(self, seen: Mapping[str, Look]) -> None:
         """Do with each node what follows from what was seen."""
         for uuid, look in seen.items():
-            with writing(self._world.database) as session:
+            with writing(self._world.database) as session, about(node=uuid):
                 try:
                     node = nodes.get(uuid, session=session)
                 except NodeNotFound:
@@ -162,6 +166,8 @@ class PowerSync:
                 most=settings.power_state_sync_max_retries,
                 force=settings.force_power_state_during_sync,
             )
+        POWER_LOOKS.note(verdict=verdict.value)
+        bmc_errors.count(node, look.kind)
         match verdict:
             case Verdict.STORE:
                 node.power_state = look.state

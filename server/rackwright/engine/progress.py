@@ -18,7 +18,7 @@ from sqlmodel import Session
 from rackwright.domain.outcomes import Behind, Done, Failed, Learned, Report, Settled, Started, Waiting, parse
 from rackwright.domain.states import PowerState, PowerTarget
 from rackwright.domain.verbs import Phase
-from rackwright.engine import operations, transitions
+from rackwright.engine import bmc_errors, operations, trace, transitions
 from rackwright.engine.live import LiveRun
 from rackwright.engine.world import World
 from rackwright.runner.base import RunResult, RunStatus
@@ -64,6 +64,7 @@ FACTS: Mapping[str, Callable[[Node, Any, Phase], None]] = {
     "power_state": _power_state,
     "boot_mode": _column("boot_mode", str),
     "secure_boot": _column("secure_boot", bool),
+    "model": _internal(bmc_errors.MODEL),
     "health": _column("health", str),
     "vendor": _vendor,
     "agent_steps": _internal("agent_cached_{phase}_steps"),
@@ -109,8 +110,9 @@ class Progress:
             found = _held(uuid, run, session)
             if found is None or report.step < found[0].position:
                 return
-            self._apply(*found, report, session)
-            session.commit()
+            with trace.about(*found, run=run.run_id):
+                self._apply(*found, report, session)
+                session.commit()
 
     def ended(self, run: LiveRun, result: RunResult) -> None:
         """Deal with every node that the run still has at its end."""
@@ -120,8 +122,9 @@ class Progress:
             with writing(self._world.database) as session:
                 found = _held(uuid, run, session)
                 if found is not None:
-                    self._end(run, *found, result=result, session=session)
-                    session.commit()
+                    with trace.about(*found, run=run.run_id):
+                        self._end(run, *found, result=result, session=session)
+                        session.commit()
 
     def _apply(self, operation: Operation, node: Node, report: Report, session: Session) -> None:
         operations.reach(operation, node, report.step, world=self._world)
@@ -137,6 +140,7 @@ class Progress:
             case Failed() as failure:
                 step = operations.current(operation)
                 failed = replace(failure, step=step.key if step else "")
+                bmc_errors.count(node, failure.kind)
                 if failure.refused:
                     operation.facts = {**operation.facts, "refused": True}
                 operations.end_step(operation, node, failed, session=session, world=self._world)

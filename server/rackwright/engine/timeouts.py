@@ -11,7 +11,7 @@ from sqlmodel import Session
 
 from rackwright.domain.outcomes import Failed, WaitFor
 from rackwright.domain.verbs import Phase
-from rackwright.engine import operations
+from rackwright.engine import operations, trace
 from rackwright.engine.world import World
 from rackwright.store import node as nodes
 from rackwright.store import operation as rows
@@ -81,6 +81,7 @@ def _end(operation: Operation, session: Session, world: World) -> bool:
         f"Check {look}; then repeat the operation, or set {option} higher.",
     )
     node.reservation = world.settings.conductor_host
-    operations.end_step(operation, node, failed, session=session, world=world)
+    with trace.about(operation, node):
+        operations.end_step(operation, node, failed, session=session, world=world)
     session.add_all((operation, node))
     return True

@@ -14,6 +14,7 @@ from rackwright.api.v1 import (
     drivers,
     events,
     firmware,
+    health,
     heartbeat,
     history,
     indicators,
@@ -44,7 +45,7 @@ ROUTERS = tuple(
         *(raid, boot_mode, console, states, indicators, bios, firmware, virtual_media, vendor),
         *(allocations, deploy_templates, runbooks),
         *(lookup, heartbeat, continue_inspection, operations, inspection_rules),
-        *(portgroups, chassis, volume, shards, events, items),
+        *(portgroups, chassis, volume, shards, events, items, health),
     )
 )
 """The router of each file, in the order in which paths are looked up."""

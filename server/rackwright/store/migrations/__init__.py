@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 HEAD = "0002"
 """The newest revision. A process that finds it in the database does without Alembic, which takes 10 MB of memory."""
@@ -14,15 +14,17 @@ HEAD = "0002"
 
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date; when processes start together, one does it and the others wait."""
-    if _revision(engine) != HEAD:
+    with engine.connect() as connection:
+        current = is_current(connection)
+    if not current:
         _upgrade(engine)
 
 
-def _revision(engine: Engine) -> str | None:
-    with engine.connect() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+def is_current(connection: Connection) -> bool:
+    """Return whether the schema is the newest one."""
+    if not inspect(connection).has_table("alembic_version"):
+        return False
+    return bool(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == HEAD)
 
 
 def _upgrade(engine: Engine) -> None:

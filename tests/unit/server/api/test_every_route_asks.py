@@ -17,7 +17,10 @@ from tests.unit.server.api_house import HOST, House
 from tests.unit.server.keystone_house import GuardedHouse, identity_service
 from tests.unit.server.services.test_policy import TABLE
 
-PUBLIC = {"/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/heartbeat/{ident}", "/v1/continue_inspection"}
+PUBLIC = {
+    *("/", "/v1", "/v1/lookup", "/v1/heartbeat", "/v1/heartbeat/{ident}", "/v1/continue_inspection"),
+    *("/healthz", "/readyz"),
+}
 ALLOCATION_OF = "/v1/nodes/{ident}/allocation"
 SEE = ("baremetal:node:get", "baremetal:allocation:get", "baremetal:runbook:get")
 SHOWN = {
@@ -166,6 +169,12 @@ def test_a_route_asks_a_rule_or_is_public(
         ("GET", "/v1/lookup/x", 401),
         ("OPTIONS", "/v1/nodes", 401),
         ("GET", "/rackwright/v1/nodes/x/operations", 401),
+        ("GET", "/rackwright/v1/nodes/x/timeline", 401),
+        ("GET", "/rackwright/v1/fleet", 401),
+        ("GET", "/metrics", 401),
+        ("GET", "/healthz", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/readyz/x", 401),
     ],
 )
 def test_what_is_public_is_there_for_everybody_and_nothing_else_is(

@@ -1,0 +1,54 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether this service can do its work, and which part of it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from rackwright.services.context import Context
+from rackwright.store import conductor as conductors
+from rackwright.store.migrations import is_current
+
+OK = "ok"
+
+
+def checks(context: Context) -> dict[str, str]:
+    """Return ``ok``, or what is wrong, for each part: ``database``, ``migrations`` and ``conductor``.
+
+    A part that cannot be looked at because the one before it fails is wrong too. The texts hold nothing of the set-up:
+    anybody may read them.
+    """
+    found: dict[str, str] = {}
+    parts: tuple[tuple[str, Callable[[Context], str]], ...] = (
+        ("database", _database),
+        ("migrations", _migrations),
+        ("conductor", _conductor),
+    )
+    for name, check in parts:
+        try:
+            before = next((text for text in found.values() if text != OK), None)
+            found[name] = check(context) if before is None else "not looked at: the part before it is not ready"
+        except SQLAlchemyError:
+            found[name] = "the database does not answer"
+    return found
+
+
+def _database(context: Context) -> str:
+    context.session.connection()
+    return OK
+
+
+def _migrations(context: Context) -> str:
+    if is_current(context.session.connection()):
+        return OK
+    return "the database has another revision than this version needs; run: rackwright db upgrade"
+
+
+def _conductor(context: Context) -> str:
+    timeout = context.settings.heartbeat_timeout
+    if conductors.alive(session=context.session, timeout=timeout):
+        return OK
+    return f"no conductor was seen in the last {timeout} seconds; see its log"
