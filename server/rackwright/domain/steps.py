@@ -114,6 +114,7 @@ class Step(StepFields):
     """The agent wants to be booted again after this step."""
     execute_on_child_nodes: bool = False
     limit_child_node_execution: tuple[str, ...] = ()
+    execute_on_parent: bool = False  # only the engine asks for that
 
     @property
     def key(self) -> str:

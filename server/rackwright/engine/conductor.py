@@ -216,7 +216,7 @@ class Conductor:
             operations.abort(operation, node, session=session, world=self._world)
         elif step is None:
             operations.settle(operation, node, session=session, world=self._world)
-        elif step.execute_on_child_nodes:
+        elif step.execute_on_child_nodes or step.execute_on_parent:
             children.carry_out(operation, node, step, session=session, world=self._world)
         elif not step.role:
             operations.carry_out(operation, node, step, session=session, world=self._world)

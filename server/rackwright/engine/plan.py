@@ -115,12 +115,14 @@ def start_power(
     args: dict[str, JsonValue] = {"target": PowerTarget(target).value}
     if more.get("timeout") is not None:
         args["timeout"] = more["timeout"]
+    first = family.before_power(node, PowerTarget(target), session=session)
     _take_idle(node, session=session, settings=settings)
     node.target_power_state = _FINAL_POWER.get(PowerTarget(target), PowerTarget(target)).value
     if not ProvisionState(node.provision_state).traits.failure_state:
         node.last_error = None
     transitions.lose_power(node, target)
-    return _store(node, Phase.POWER, (step.model_copy(update={"args": args}),), session=session, more=more)
+    steps = (*first, step.model_copy(update={"args": args}))
+    return _store(node, Phase.POWER, steps, session=session, more=more)
 
 
 def start_query(
