@@ -80,6 +80,9 @@ class Settings(InterfaceSettings):
         None, description="URL of the identity service that clients without a token are told; null: keystone_auth_url."
     )
     token_cache_time: Seconds = Field(300, description="Time for which a token that was checked is believed.")
+    service_token_roles: tuple[str, ...] = Field(
+        ("service",), description="Roles one of which makes a token in X-Service-Token vouch for an expired one."
+    )
     policy_file: Path | None = Field(None, description="YAML file of access rules that replace ours, by name.")
     rbac_service_project_name: str = Field("service", description="Project whose role service may do nearly anything.")
     project_admin_can_manage_own_nodes: bool = Field(

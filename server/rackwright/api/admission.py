@@ -43,17 +43,21 @@ class Admission:
             scope[_CALLER_KEY] = Caller(is_public_api=True)
             return None
         try:
-            scope[_CALLER_KEY] = await self._caller(headers.get(self._authenticator.header))
+            scope[_CALLER_KEY] = await self._caller(headers)
         except RackwrightError as error:
             return self._refused(error)
         return None
 
-    async def _caller(self, given: str | None) -> Caller:
+    async def _caller(self, headers: Headers) -> Caller:
+        authenticator = self._authenticator
+        given, voucher = headers.get(authenticator.header), headers.get(authenticator.voucher or "")
         if not given:
-            raise Unauthenticated(f"The request needs credentials in the header {self._authenticator.header}.")
-        if (known := self._authenticator.remembered(given)) is not None:
+            raise Unauthenticated(f"The request needs credentials in the header {authenticator.header}.")
+        if voucher is not None:
+            return await run_sync(authenticator.check_vouched, given, voucher, limiter=self._limiter)
+        if (known := authenticator.remembered(given)) is not None:
             return known
-        return await run_sync(self._authenticator.check, given, limiter=self._limiter)
+        return await run_sync(authenticator.check, given, limiter=self._limiter)
 
     def _refused(self, error: RackwrightError) -> Response:
         status = status_of(error)

@@ -36,6 +36,9 @@ class Authenticator(ABC):
     header: ClassVar[str]
     """The header with the credentials, in lower case."""
 
+    voucher: ClassVar[str | None] = None
+    """The header, in lower case, with the credentials of a service that vouches for who sends the request; or None."""
+
     challenge: str
     """What the header WWW-Authenticate of a refusal says."""
 
@@ -59,7 +62,15 @@ class Authenticator(ABC):
 
         Raise Unauthenticated for wrong ones, Invalid for a header that cannot be read, Unavailable when nobody knows.
         """
-        proof = self._verify(given)
+        return self._keep(given, self._verify(given))
+
+    def check_vouched(self, given: str, voucher: str) -> Caller:
+        """Return whose credentials these are, for which a service vouches; raise as ``check`` does."""
+        del voucher
+        return self.remembered(given) or self.check(given)
+
+    def _keep(self, given: str, proof: Proof) -> Caller:
+        """Remember credentials, unless they are beyond their end; return whose they are."""
         with self._lock:
             self._proofs[self._digest(given)] = proof
         return proof.caller

@@ -293,6 +293,19 @@ def test_runbooks_are_seen_by_their_owners_and_when_public_by_all(house: Guarded
     assert house.call("DELETE", "/runbooks/CUSTOM_MINE", who="manager@p1").status_code == 204
 
 
+# Who vouches
+
+
+def test_a_service_vouches_for_a_user_whose_token_has_expired(empty: GuardedHouse, keystone: Keystone) -> None:
+    expired = {"X-Auth-Token": keystone.token("reader", system=True, seconds=-5)}
+    service = {"X-Service-Token": keystone.token("service", project="service")}
+    reader = {"X-Service-Token": keystone.token("reader", project="service")}
+    for headers, status in (({}, 401), (service, 200), (reader, 401), ({"X-Service-Token": "unknown"}, 401), ({}, 401)):
+        assert empty.call("GET", "/nodes", headers=expired | headers).status_code == status
+    chassis = empty.call("POST", "/chassis", {}, headers=expired | service)
+    assert chassis.status_code == 403, "the roles are those of the user, not of the service"
+
+
 # Who it was
 
 

@@ -128,3 +128,44 @@ def test_the_challenge_names_the_service_that_clients_reach(keystone: Keystone) 
     assert strategy(keystone).challenge == f'Keystone uri="{keystone.url}"'
     shown = strategy(keystone, www_authenticate_uri="https://keystone.example").challenge
     assert shown == 'Keystone uri="https://keystone.example"'
+
+
+def test_an_expired_token_counts_while_a_service_vouches_for_it(keystone: Keystone) -> None:
+    auth = strategy(keystone)
+    expired, service = keystone.token("member", project="p1", seconds=-5), keystone.token("service", project="service")
+    with pytest.raises(Unauthenticated):
+        auth.check(expired)
+    assert auth.check_vouched(expired, service).project_id == "p1"
+    assert auth.remembered(expired) is None, "without the service's token it counts no more"
+    with pytest.raises(Unauthenticated):
+        auth.check(expired)
+
+
+def test_a_good_token_beside_a_service_token_is_asked_about_once(keystone: Keystone) -> None:
+    auth = strategy(keystone)
+    token, service = keystone.token("member", project="p1"), keystone.token("service", project="service")
+    for _ in range(2):
+        assert auth.check_vouched(token, service).user_id == "p1-member"
+    assert sorted(keystone.asked) == sorted([token, service])
+
+
+@pytest.mark.parametrize("roles", [("Service",), ("other", "service")])
+def test_the_roles_that_vouch_are_a_setting_in_any_case(keystone: Keystone, roles: tuple[str, ...]) -> None:
+    auth = strategy(keystone, service_token_roles=roles)
+    expired = keystone.token("member", project="p1", seconds=-5)
+    assert auth.check_vouched(expired, keystone.token("SERVICE", project="service")).project_id == "p1"
+
+
+def test_who_has_no_such_role_or_no_good_token_vouches_for_nobody(keystone: Keystone) -> None:
+    auth = strategy(keystone)
+    good, admin = keystone.token("member", project="p1"), keystone.token("admin", system=True)
+    with pytest.raises(Unauthenticated, match="x-service-token needs one of these roles in its scope: service"):
+        auth.check_vouched(good, admin)
+    for wrong in ("unknown", keystone.token("service", project="service", seconds=-5)):
+        with pytest.raises(Unauthenticated, match="x-service-token does not count"):
+            auth.check_vouched(good, wrong)
+
+
+def test_a_token_that_keystone_does_not_know_is_refused_whoever_vouches(keystone: Keystone) -> None:
+    with pytest.raises(Unauthenticated, match="unknown or no longer valid"):
+        strategy(keystone).check_vouched("unknown", keystone.token("service", project="service"))
