@@ -6,8 +6,8 @@ Source: the Identity API v3, ``GET /v3/auth/tokens``. Tokens of application cred
 keystone itself, because we do not announce that we would enforce such rules.
 
 A service that acts for a user sends its own token beside the user's (X-Service-Token). When it is good and has one of
-the roles of the setting, the user's token counts although it has expired, as long as keystone still knows it: what takes
-longer than a token lives must not break in the middle.
+the roles of the setting, the user's token counts although it has expired, as long as keystone still knows it: work that
+takes longer than a token lives must not break in the middle.
 """
 
 from __future__ import annotations
