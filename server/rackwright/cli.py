@@ -27,6 +27,9 @@ from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
 from rackwright.supervisor import EX_CONFIG, SIGNALS, command
 
 _PR_SET_PDEATHSIG = 1
+_TOP = """Watch the fleet over the API. The environment says where and who, as for the command baremetal: OS_ENDPOINT
+(http://127.0.0.1:6385 by default), OS_AUTH_TYPE (none, http_basic or token), OS_USERNAME, OS_PASSWORD, OS_TOKEN,
+OS_CACERT. The key q ends it."""
 _FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
 
 
@@ -34,10 +37,16 @@ class CannotStart(RackwrightError):
     """Rackwright cannot start: {reason}."""
 
 
+class TopMissing(RackwrightError):
+    """The view of the fleet needs the library rich; install it with: pip install 'rackwright[top]'"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        if options.run is top:  # it speaks to a daemon that is elsewhere: its settings are not those of this machine
+            return top(options)
         settings = load(options.config, host_ip=options.host, port=options.port, state_dir=options.state_dir)
         logs.set_up(settings.log_level, settings.log_format)
         _follow(options.parent)
@@ -65,6 +74,11 @@ def _parser() -> argparse.ArgumentParser:
     ):
         commands.add_parser(name, parents=[common], help=text, description=text).set_defaults(run=run)
     database = commands.add_parser("db", help="look after the database").add_subparsers(required=True, metavar="ACTION")
+    watch = commands.add_parser("top", help="watch the fleet in the terminal", description=_TOP)
+    watch.add_argument("--once", action="store_true", help="print one frame and end")
+    watch.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="time between two looks")
+    watch.add_argument("--rows", type=int, metavar="COUNT", help="most nodes shown; by default what fits")
+    watch.set_defaults(run=top)
     text = "bring the database up to date"
     database.add_parser("upgrade", parents=[common], help=text, description=text).set_defaults(run=upgrade)
     return parser
@@ -90,6 +104,7 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright.app import create_app
 
     prepare(settings)
+    _keep_numbers(settings, "api")
     with _inherited(options.socket) or _listening(settings) as listener:
         app = create_app(settings)
         gc.freeze()  # all of it stays: do not look for garbage in it whenever a long list is answered
@@ -111,6 +126,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
 
     prepare(settings)
     scrub_environment()
+    _keep_numbers(settings, "conductor")
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
         world = World(
@@ -147,6 +163,16 @@ def upgrade(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
+def top(options: argparse.Namespace) -> int:
+    """Show the fleet until q is pressed, over the API that OS_ENDPOINT names; raise TopMissing or ServiceFailed."""
+    try:
+        from rackwright.top.screen import watch
+    except ImportError as error:
+        raise TopMissing from error
+
+    return watch(os.environ, once=options.once, interval=options.interval, rows=options.rows)
+
+
 def prepare(settings: Settings) -> None:
     """Make the state directory; raise CannotStart when that is not possible."""
     try:
@@ -163,13 +189,40 @@ def prepare(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def claimed(settings: Settings) -> Iterator[None]:
-    """Hold the lock of the state directory; raise CannotStart when another daemon has it."""
-    with (settings.state_dir / "lock").open("w") as file:
+    """Hold the lock of the state directory, and of a database of SQLite; raise CannotStart when another daemon has it."""
+    with contextlib.ExitStack() as held:
+        _lock(settings.state_dir / "lock", f"state_dir {settings.state_dir}; stop it, or name another folder", held)
+        if (file := settings.database_file) is not None:
+            what = f"database {file}, and SQLite serves one; set database_url to PostgreSQL or MariaDB for several"
+            _lock(file.with_name(f"{file.name}.lock"), what, held)
+        yield
+
+
+def _lock(path: Path, what: str, held: contextlib.ExitStack) -> None:
+    file = held.enter_context(path.open("w"))
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise CannotStart(reason=f"another daemon uses {what}") from error
+    os.set_inheritable(file.fileno(), True)
+
+
+def _keep_numbers(settings: Settings, kind: str) -> None:
+    """Keep the numbers of this process where /metrics reads them; tell a conductor's own where that is wanted."""
+    port = settings.conductor_metrics_port if kind == "conductor" else 0
+    if settings.metrics == "off" and not port:
+        return
+    from rackwright.telemetry import numbers
+
+    folder = settings.state_dir.absolute() / numbers.FOLDER
+    numbers.keep_in(folder, kind)
+    if port:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise CannotStart(
-                reason=f"another daemon uses state_dir {settings.state_dir}; stop it, or name another folder"
+                reason=f"{settings.host_ip} port {port} cannot be listened on ({error.strerror}); "
+                "end the program that uses it, or change conductor_metrics_port"
             ) from error
         os.set_inheritable(file.fileno(), True)
         yield

@@ -50,6 +50,8 @@ def note(operation: Operation, node: Node, activity: Activity, *, at: datetime) 
         "index": operation.position,
         "count": len(operation.steps),
         "activity": activity.value,
+        "since": entry["at"],
+        "started_at": operation.started_at.isoformat(),
     }
     node.driver_internal_info = {**node.driver_internal_info, SHOWN: shown}
 

@@ -48,5 +48,5 @@ def _shown(each: NodeCount) -> dict[str, Any]:
         "maintenance": each.maintenance,
         "count": each.count,
         "busy": not (traits.stable or traits.failure_state),
-        "failed": traits.failure_state,
+        "failed": traits.failure_state or each.provision_state == ProvisionState.ERROR,
     }

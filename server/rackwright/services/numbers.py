@@ -14,10 +14,7 @@ from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import census
 from rackwright.store.columns import now
-from rackwright.telemetry.numbers import INSTRUMENTS, kept_in
-
-FOLDER = "metrics"
-"""Where in the state directory the processes keep what they note."""
+from rackwright.telemetry.numbers import FOLDER, INSTRUMENTS, kept_in
 
 READ = "baremetal:conductor:get"
 """The rule that is asked where not everybody may read the numbers: they are about the whole deployment."""

@@ -14,12 +14,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Any
+from typing import Any
 
 OTHER = "other"
 """Label of what comes from outside and is beyond the number of different values that are told apart."""
+
+FOLDER = "metrics"
+"""Name of the folder in the state directory that holds the files."""
 
 _LONGEST = 64  # characters of a label
 _LARGEST = 4 << 20  # bytes of a file; one that has grown beyond is begun anew when its process starts
@@ -141,21 +145,23 @@ POWER_LOOKS = Instrument(
     "Nodes whose recorded power state was compared with the machine's, by what followed.",
     ("verdict",),
 )
+PROCESS_STARTS = Instrument(
+    "process_starts",
+    "Starts of a process of the daemon; more than one means that it died and was started again.",
+    ("process",),
+)
 
 INSTRUMENTS = (
     *(API_SECONDS, OPERATION_SECONDS, QUEUE_SECONDS, STEP_SECONDS, WAVE_NODES, RUN_SECONDS),
-    *(STEP_FAILURES, BMC_ERRORS, POWER_LOOKS),
+    *(STEP_FAILURES, BMC_ERRORS, POWER_LOOKS, PROCESS_STARTS),
 )
 """All of them, in the order of the documentation."""
 
 
-def keep_in(folder: Path, kind: str) -> IO[str]:
-    """Keep what this process of a ``kind``, as ``api``, notes in files below ``folder``, after what is there already.
-
-    Return the open file by which the process holds its set; keep it open.
-    """
+def keep_in(folder: Path, kind: str) -> None:
+    """Keep what this process of a ``kind``, as ``api``, notes in files below ``folder``, beside what is there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    place, lock = _claimed(folder, kind)
+    place = _claimed(folder, kind)
     os.environ[_FOLDER_VARIABLE] = str(folder)
     import prometheus_client
     from prometheus_client import values
@@ -171,7 +177,7 @@ def keep_in(folder: Path, kind: str) -> IO[str]:
             file.unlink()
         values.ValueClass = values.MultiProcessValue(lambda: place)
         _bind_all(prometheus_client)
-    return lock
+    PROCESS_STARTS.note(process=kind)
 
 
 def _bind_all(library: Any) -> None:
@@ -179,18 +185,17 @@ def _bind_all(library: Any) -> None:
         instrument.bind(library)
 
 
-def _claimed(folder: Path, kind: str) -> tuple[str, IO[str]]:
-    """Return the first set of files of a kind that no living process holds, and the file that holds it for us."""
-    number = 0
-    while True:
-        lock = (folder / f"{kind}-{number}.lock").open("w")
+def _claimed(folder: Path, kind: str) -> str:
+    """Return the name of the first set of files of a kind that no living process holds; we hold it until we end."""
+    for number in count():
+        lock = os.open(folder / f"{kind}-{number}.lock", os.O_CREAT | os.O_WRONLY, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.close()
-            number += 1
+            os.close(lock)
         else:
-            return f"{kind}-{number}", lock
+            break
+    return f"{kind}-{number}"
 
 
 def kept_in(folder: Path) -> Any:
@@ -198,3 +203,12 @@ def kept_in(folder: Path) -> Any:
     from prometheus_client.multiprocess import MultiProcessCollector
 
     return MultiProcessCollector(None, path=str(folder))
+
+
+def serve(folder: Path, *, host: str, port: int) -> None:
+    """Tell everybody who asks at a port of its own, in threads, what is kept in ``folder``; raise OSError."""
+    from prometheus_client import CollectorRegistry, start_http_server
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(kept_in(folder))
+    start_http_server(port, addr=host, registry=registry)

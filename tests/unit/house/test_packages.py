@@ -25,7 +25,7 @@ NOT_OF_THE_COLLECTION = (
 )
 IMPORT_ALL = """
 import importlib, pkgutil, rackwright
-left_out = ("__main__", ".env", ".auth.keystone")  # the last one is what the extra keystone is for
+left_out = ("__main__", ".env", ".auth.keystone", ".top.screen")  # the last two are what extras are for
 for module in pkgutil.walk_packages(rackwright.__path__, "rackwright."):
     if not module.name.endswith(left_out) and ".versions." not in module.name:
         importlib.import_module(module.name)
