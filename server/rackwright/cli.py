@@ -218,14 +218,12 @@ def _keep_numbers(settings: Settings, kind: str) -> None:
     numbers.keep_in(folder, kind)
     if port:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            numbers.serve(folder, host=settings.host_ip, port=port)
+        except OSError as error:
             raise CannotStart(
                 reason=f"{settings.host_ip} port {port} cannot be listened on ({error.strerror}); "
                 "end the program that uses it, or change conductor_metrics_port"
             ) from error
-        os.set_inheritable(file.fileno(), True)
-        yield
 
 
 def _listening(settings: Settings) -> socket.socket:
