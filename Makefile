@@ -13,8 +13,9 @@ VENV := .venv
 ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 STARTED := $(shell date +%s)
 PACKAGES := ca-certificates git openssh-client python3 python3-venv
-# One Debian package a line; the lab is what needs them.
+# One Debian package a line; the lab is what needs them, the tests need more.
 LAB_PACKAGES := $(shell sed 's/\#.*//' server/rackwright_lab/packages.txt)
+TEST_PACKAGES := $(shell sed 's/\#.*//' tests/packages.txt)
 unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH PYENV_VERSION VIRTUAL_ENV
 
 .PHONY: help
@@ -26,6 +27,7 @@ demo: $(VENV)/ready ## Build a virtual rack and take its machines from enroll to
 	$(VENV)/bin/ansible-playbook -i inventory/lab.yml -e demo_started=$(STARTED) rackwright.metal.demo
 
 .PHONY: test
+test: PACKAGES += $(TEST_PACKAGES)
 test: $(VENV)/ready ## Run every check, the quick ones first, and say how long each took
 	$(VENV)/bin/nox
 

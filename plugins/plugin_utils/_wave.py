@@ -26,7 +26,7 @@ from ansible.utils.display import Display
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 from ansible_collections.rackwright.metal.plugins.plugin_utils._crew import serve
 from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
-from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent
+from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent, end_without_lease
 
 Data = dict[str, Any]
 
@@ -159,10 +159,10 @@ class WaveAction(ActionBase):
 
     def _serve_run(self, task_vars: Data) -> Data:
         step, memory = int(task_vars["step"]["index"]), _Memory.read(task_vars)
-        mark = str(uuid4())
+        mark, door = str(uuid4()), str(task_vars["rackwright_door"])
         Display().display(f"@mark {mark}")
         try:
-            contexts = ask(str(task_vars["rackwright_door"]), str(task_vars["rackwright_run"]), step=step, mark=mark)
+            contexts = ask(door, str(task_vars["rackwright_run"]), step=step, mark=mark)
         except DoorError as error:
             raise AnsibleActionFail(str(error)) from error
         absent = {*memory.gone, *memory.settled.get(str(step), ())}
@@ -172,14 +172,18 @@ class WaveAction(ActionBase):
             live = {uuid: context for uuid, context in live.items() if uuid == task_vars["inventory_hostname"]}
         report = _Reporter(step, memory)
         report.started(live)
-        outcomes = dict(self._outcomes(live, report))
+        outcomes = dict(self._outcomes(live, report, door))
         facts = {"ansible_facts": memory.facts()}
         if batched or not outcomes:
             return {"changed": any(isinstance(one, Done) and one.changed for one in outcomes.values()), **facts}
         return {**self._result(next(iter(outcomes.values()))), **facts}
 
-    def _outcomes(self, live: dict[str, Data], report: _Reporter) -> Iterator[tuple[str, Outcome | _Failed]]:
-        for uuid, outcome in serve(lambda uuid: self._attempt(uuid, live[uuid]), list(live)):
+    def _outcomes(self, live: dict[str, Data], report: _Reporter, door: str) -> Iterator[tuple[str, Outcome | _Failed]]:
+        def attempt(uuid: str) -> Outcome | _Failed:
+            end_without_lease(door)
+            return self._attempt(uuid, live[uuid])
+
+        for uuid, outcome in serve(attempt, list(live)):
             report.outcome(uuid, outcome)
             if outcome is not None:
                 yield uuid, outcome

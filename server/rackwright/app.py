@@ -22,9 +22,8 @@ from rackwright.engine.inspection import InspectionOptions
 from rackwright.engine.inspection_rules import built_in
 from rackwright.services.policy import Policy
 from rackwright.settings import Settings
-from rackwright.store.migrations import migrate
+from rackwright.store.deployment import enter
 from rackwright.store.sealing import Sealer, read_key
-from rackwright.store.session import open_engine
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +37,8 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     InspectionOptions.of(settings)  # an unknown hook is told now and not to the first agent that reports
     built_in(settings.built_in_rules)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    engine = open_engine(settings.database)
-    migrate(engine)
+    key = read_key(settings.secret_key_file)
+    engine = enter(settings.database, key)
     app = Documented(
         routers=ROUTERS,
         title="Rackwright",
@@ -48,7 +47,7 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
         redirect_slashes=False,
         redoc_url=None,
     )
-    sealer = Sealer(read_key(settings.secret_key_file))
+    sealer = Sealer(key)
     app.state.parts = Parts(settings, engine, _offer(settings, offer), sealer, _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app, ROUTERS)

@@ -121,20 +121,16 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright.engine.conductor import Conductor
     from rackwright.engine.world import World
     from rackwright.runner.ansible import AnsibleRunner, scrub_environment
+    from rackwright.store.deployment import enter
     from rackwright.store.sealing import Sealer, read_key
-    from rackwright.store.session import open_engine
 
     prepare(settings)
     scrub_environment()
     _keep_numbers(settings, "conductor")
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
-        world = World(
-            database=open_engine(settings.database),
-            settings=settings,
-            catalog=offer,
-            sealer=Sealer(read_key(settings.secret_key_file)),
-        )
+        key = read_key(settings.secret_key_file)
+        world = World(database=enter(settings.database, key), settings=settings, catalog=offer, sealer=Sealer(key))
         runner = AnsibleRunner(
             runs=settings.state_dir.absolute() / "runs",
             home=settings.state_dir.absolute() / "ansible",
@@ -189,7 +185,7 @@ def prepare(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def claimed(settings: Settings) -> Iterator[None]:
-    """Hold the lock of the state directory, and of a database of SQLite; raise CannotStart when another daemon has it."""
+    """Hold the lock of the state directory and of a file of SQLite; raise CannotStart when another daemon has one."""
     with contextlib.ExitStack() as held:
         _lock(settings.state_dir / "lock", f"state_dir {settings.state_dir}; stop it, or name another folder", held)
         if (file := settings.database_file) is not None:

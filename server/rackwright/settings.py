@@ -47,7 +47,9 @@ class Settings(InterfaceSettings):
 
     # The process
     state_dir: Path = Field(Path("/var/lib/rackwright"), description="Folder of everything that the daemon keeps.")
-    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in the state directory.", repr=False)
+    database_url: str = Field(
+        "", description="sqlite://, postgresql:// or mariadb:// URL; empty: SQLite in the state directory.", repr=False
+    )
     host_ip: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(6385, ge=1, le=65535, description="TCP port that the API listens on.")
     public_endpoint: str | None = Field(None, description="URL under which clients reach the API, without /v1.")
@@ -303,6 +305,12 @@ class Settings(InterfaceSettings):
     def database(self) -> str:
         """Return the URL of the database."""
         return self.database_url or f"sqlite:///{self.state_dir.absolute() / 'rackwright.sqlite'}"
+
+    @property
+    def database_file(self) -> Path | None:
+        """Return the file of a database of SQLite, None for another kind."""
+        scheme, _, file = self.database.partition(":///")
+        return Path(file.partition("?")[0]) if scheme.startswith("sqlite") and file else None
 
     @property
     def base_url(self) -> str:

@@ -16,7 +16,7 @@ from starlette.routing import Match
 
 from rackwright.api.versions import MethodOfNewerVersion, hides
 from rackwright.domain import errors
-from rackwright.store.session import DatabaseUnavailable
+from rackwright.store.session import UNAVAILABLE, DataError
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +36,13 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.AllocationFailed, 409),
     (errors.Unavailable, 503),
     (errors.RackwrightError, 500),
-    (DatabaseUnavailable, 503),
+    *((family, 503) for family in UNAVAILABLE),
+    (DataError, 400),
 )
 """The status of each family of errors; the first family that fits counts."""
 
 _HIDDEN = {
+    400: "A value is longer than the database can hold, or holds a character that it cannot; shorten or change it.",
     500: "The server failed to answer this request; its log tells why under the request id.",
     503: "The database does not answer; try again later.",
 }

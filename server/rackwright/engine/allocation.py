@@ -27,7 +27,7 @@ from rackwright.store import node as nodes
 from rackwright.store.allocation import ALLOCATIONS, Allocation, AllocationState
 from rackwright.store.node import Node
 from rackwright.store.paging import Page
-from rackwright.store.session import reading, writing
+from rackwright.store.session import reading
 
 RETRIES = 3
 """How often nodes that somebody else holds are tried again."""
@@ -232,7 +232,7 @@ class Allocator:
     def _take_up(self, uuid: str) -> list[str]:
         """Give an allocation its node, or say why there is none; return nodes that must be looked at first."""
         self._memory.wake_at.pop(uuid, None)
-        with writing(self._world.database) as session:
+        with self._world.acting() as session:
             try:
                 allocation = ALLOCATIONS.get(uuid, session=session, lock=True)
             except AllocationNotFound:

@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.errors import ConductorNotFound
 from rackwright.domain.steps import leg
 from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import children, composition, operations, plan, recovery, timeouts, trace, waves
+from rackwright.engine import children, composition, operations, plan, recovery, takeover, timeouts, trace, waves
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
+from rackwright.engine.lease import LeaseWatch
 from rackwright.engine.live import LiveRun, LiveRuns
+from rackwright.engine.membership import Fenced
 from rackwright.engine.power_sync import PLAYBOOK, Looks, PowerSync
 from rackwright.engine.progress import Progress
+from rackwright.engine.steadily import steadily
 from rackwright.engine.subjects import Subjects
 from rackwright.engine.waves import Ready, Wave
 from rackwright.engine.world import World
@@ -35,8 +38,8 @@ from rackwright.store import operation as rows
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
-from rackwright.store.session import reading, writing
-from rackwright.store.work import Changes, locked
+from rackwright.store.session import UNAVAILABLE, reading, writing
+from rackwright.store.work import Changes, locked, ready_of_all
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
 
@@ -57,8 +60,10 @@ class Conductor:
         self._progress = Progress(world)
         self._power = PowerSync(world)
         self._allocator = Allocator(world, self._power)
-        self._door = Door(self.door_path, Subjects(world, self._runs).answer)
+        subjects = Subjects(world, self._runs)
+        self._door = Door(self.door_path, lambda *asked: steadily(lambda: subjects.answer(*asked), world))
         self._changes = Changes(world.database)
+        self._watch = LeaseWatch(world.membership, self._runs)
         self._news = threading.Event()
         self._looks: list[LiveRun] = []
         self._next_look: datetime | None = None
@@ -77,23 +82,21 @@ class Conductor:
 
     def start(self) -> None:
         """Register, take up what was left, open the door."""
-        settings = self._world.settings
-        with writing(self._world.database) as session:
-            conductors.register(
-                settings.conductor_host,
-                session=session,
-                group=settings.conductor_group,
-                drivers=list(self._world.catalog.hardware_types),
-                at=self._world.clock(),
-            )
-            session.commit()
-        recovery.recover(self._world)
+        self._join()
         self._door.open()
+        self._watch.start()
         for duty in self._duties:
             duty.begin(self._world.clock())
 
+    def _join(self) -> None:
+        self._world.membership.register(list(self._world.catalog.hardware_types))
+        recovery.recover(self._world)
+
     def serve(self, stop: threading.Event) -> None:
-        """Work until ``stop`` is set; runs that go on then may end in their own time, up to a limit."""
+        """Work until ``stop`` is set; runs that go on then may end in their own time, up to a limit.
+
+        Raise NameTaken when another conductor has this one's name.
+        """
         while not stop.is_set():
             self._tick_safely()
             self._news.wait(self._world.settings.poll_interval)
@@ -119,6 +122,7 @@ class Conductor:
         """Close the door and let everything else lie, as a death would."""
         self._door.shutdown()
         self._door.server_close()
+        self._watch.stop()
         self._changes.close()
 
     def tick(self) -> None:
@@ -146,19 +150,29 @@ class Conductor:
     def _tick_safely(self) -> None:
         try:
             self.tick()
+        except Fenced as error:
+            logger.warning(str(error))
+            self._rejoin()
         except Exception:  # whatever it was (a full disk, a locked database), the next look may do better
             logger.exception("The conductor could not look for work; it tries again")
             self._news.wait(AFTER_ERROR)
             self._news.set()
 
+    def _rejoin(self) -> None:
+        """End what was begun before others took it over, then begin anew."""
+        self._runs.cancel_all()
+        while len(self._runs):
+            time.sleep(0.1)
+        try:
+            self._join()
+        except UNAVAILABLE:
+            logger.warning("The database does not answer; the next look tries again")
+            time.sleep(AFTER_ERROR)
+        self._news.set()
+
     def _heartbeat(self) -> None:
-        with writing(self._world.database) as session:
-            try:
-                conductors.heartbeat(self._world.settings.conductor_host, session=session, at=self._world.clock())
-            except ConductorNotFound:
-                drivers = list(self._world.catalog.hardware_types)
-                conductors.register(self._world.settings.conductor_host, session=session, drivers=drivers)
-            session.commit()
+        self._world.membership.beat()
+        takeover.relieve(self._world)
 
     def _check_waits(self) -> None:
         timeouts.expire(self._world)
@@ -183,9 +197,7 @@ class Conductor:
     def _ready(self) -> list[Ready]:
         """Return what can go into a run; what needs none (the end, an abort, a step of ours) is done at once."""
         found: list[Ready] = []
-        with reading(self._world.database) as session:
-            waiting = rows.in_status(OperationStatus.READY, session=session)
-        for operation in waiting:
+        for operation in self._waiting():
             one = _as_ready(operation)
             if one is None or operation.abort_requested:
                 one = self._deal_with(operation.uuid)
@@ -193,15 +205,21 @@ class Conductor:
                 found.append(one)
         return found
 
+    def _waiting(self) -> Sequence[Operation]:
+        """Return the ready operations of our nodes."""
+        with reading(self._world.database) as session:
+            if not self._world.membership.shares:
+                return rows.in_status(OperationStatus.READY, session=session)
+            everybody = ready_of_all(session=session)
+        return [operation for operation, *node in everybody if self._world.membership.is_mine(*node)]
+
     def _deal_with(self, uuid: str) -> Ready | None:
         """Carry out what needs no run; return the operation when it goes on with a run after that."""
-        with writing(self._world.database) as session:
-            found = locked(uuid, session=session)
+        with self._world.acting() as session:
+            found = locked(uuid, session=session, wait=False)
             if found is None or found[0].status != OperationStatus.READY:
                 return None
             operation, node = found
-            if node.reservation not in (None, self._world.settings.conductor_host):
-                return None
             with trace.about(operation, node):
                 self._without_run(operation, node, session)
             session.add_all((operation, node))
@@ -226,7 +244,7 @@ class Conductor:
         run = LiveRun(new_uuid(), wave.phase, wave.leg, wave.members[0].position, members)
         self._runs.add(run)
         try:
-            with writing(self._world.database) as session:
+            with self._world.acting() as session:
                 for member in wave.members:
                     if (claimed := self._claim(member, run.run_id, session)) is not None:
                         members[claimed] = member.operation
@@ -243,7 +261,7 @@ class Conductor:
 
     def _claim(self, member: Ready, run_id: str, session: Session) -> str | None:
         """Return the node when its operation is ours now."""
-        found = locked(member.operation, session=session)
+        found = locked(member.operation, session=session, wait=False)
         if found is None or found[0].position != member.position:
             return None
         operation, node = found
@@ -325,16 +343,16 @@ class Duty:
     """Something that is done every so many seconds; 0 = never."""
 
     def __init__(self, seconds: float, do: Callable[[], None]) -> None:
-        self._seconds, self._do = seconds, do
+        self._interval, self._do = timedelta(seconds=seconds), do
         self._next: datetime | None = None
 
     def begin(self, at: datetime) -> None:
         """Count from now on."""
-        self._next = at + timedelta(seconds=self._seconds) if self._seconds else None
+        self._next = at + self._interval if self._interval else None
 
     def perform(self, at: datetime) -> None:
-        """Do it when its time has come."""
-        if self._next is not None and at >= self._next:
+        """Do it when its time has come, or the clock was set back."""
+        if self._next is not None and not self._next - self._interval < at < self._next:
             self.begin(at)
             self._do()
 

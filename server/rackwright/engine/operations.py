@@ -54,15 +54,14 @@ def timeout_of(phase: Phase) -> str:
 
 def claim(operation: Operation, node: Node, run_id: str, *, world: World) -> bool:
     """Give the operation to a run; tell whether it was still to be had."""
-    host = world.settings.conductor_host
-    if operation.status != OperationStatus.READY or node.reservation not in (None, host):
+    if operation.status != OperationStatus.READY:
         return False
     phase, at = Phase(operation.phase), world.clock()
     QUEUE_SECONDS.note((at - operation.updated_at).total_seconds(), phase=phase.value)
     if operation.error is None:
         _resume(node, phase, at)
         transitions.show_step(node, phase, current(operation))
-    node.reservation = host
+    node.reservation = world.settings.conductor_host
     operation.status, operation.run_id, operation.claimed_at = OperationStatus.RUNNING.value, run_id, at
     operation.waits_for = operation.wake_at = None
     timeline.note(operation, node, Activity.RUNS, at=at)

@@ -22,6 +22,7 @@ from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
 from rackwright.engine import automated_cleaning, composition, context, family, timeline, trace, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.engine.rescue_password import hashed
+from rackwright.engine.ring import host_of
 from rackwright.settings import Settings
 from rackwright.store import node as nodes
 from rackwright.store import operation as operations
@@ -278,7 +279,7 @@ def _take(node: Node, *, session: Session, settings: Settings) -> None:
     before = operations.unfinished_of(node.id or 0, session=session)
     if before is not None and (node.reservation is not None or phase_of(ProvisionState(node.provision_state)) is None):
         raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
-    nodes.reserve(node, settings.conductor_host, session=session)
+    nodes.reserve(node, host_of(node, session=session, settings=settings), session=session)
     cancel_operations(session=session, node=node)
 
 
@@ -286,7 +287,7 @@ def _take_idle(node: Node, *, session: Session, settings: Settings) -> None:
     """Reserve a node that nothing is done with, not even waited for. Raises NodeLocked."""
     if operations.unfinished_of(node.id or 0, session=session) is not None:
         raise NodeLocked(node=node.uuid, host=node.reservation or settings.conductor_host)
-    nodes.reserve(node, settings.conductor_host, session=session)
+    nodes.reserve(node, host_of(node, session=session, settings=settings), session=session)
 
 
 def abortable(operation: Operation) -> bool:

@@ -29,7 +29,7 @@ from rackwright.store import operation as rows
 from rackwright.store import work
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
-from rackwright.store.session import reading, writing
+from rackwright.store.session import reading
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import POWER_LOOKS
 
@@ -121,7 +121,8 @@ class PowerSync:
     def runs(self, *, recovering: bool) -> list[LiveRun]:
         """Return the runs that look at all nodes that are due: broken ones when ``recovering``, else the others."""
         with reading(self._world.database) as session:
-            return self._grouped(_due(session, recovering=recovering))
+            due = _due(session, recovering=recovering)
+        return self._grouped([node for node in due if self._world.membership.owns(node)])
 
     def runs_at(self, uuids: Sequence[str]) -> list[LiveRun]:
         """Return the runs that look at these nodes, without those whose power nobody can read."""
@@ -147,9 +148,9 @@ class PowerSync:
     def conclude(self, seen: Mapping[str, Look]) -> None:
         """Do with each node what follows from what was seen."""
         for uuid, look in seen.items():
-            with writing(self._world.database) as session, about(node=uuid):
+            with self._world.acting() as session, about(node=uuid):
                 try:
-                    node = nodes.get(uuid, session=session)
+                    node = nodes.get(uuid, session=session, lock=True)
                 except NodeNotFound:
                     continue
                 if _is_idle(node, session):

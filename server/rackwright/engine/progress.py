@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -20,6 +21,7 @@ from rackwright.domain.states import PowerState, PowerTarget
 from rackwright.domain.verbs import Phase
 from rackwright.engine import bmc_errors, operations, trace, transitions
 from rackwright.engine.live import LiveRun
+from rackwright.engine.steadily import steadily
 from rackwright.engine.world import World
 from rackwright.runner.base import RunResult, RunStatus
 from rackwright.store import hardware, work
@@ -106,6 +108,9 @@ class Progress:
         if uuid is None or run.step(report.step) is None:
             logger.warning("A line of a run names a node or step that is not in it", extra={"run": run.run_id})
             return
+        steadily(lambda: self._store_line(uuid, run, report), self._world)
+
+    def _store_line(self, uuid: str, run: LiveRun, report: Report) -> None:
         with writing(self._world.database) as session:
             found = _held(uuid, run, session)
             if found is None or report.step < found[0].position:
@@ -117,14 +122,16 @@ class Progress:
     def ended(self, run: LiveRun, result: RunResult) -> None:
         """Deal with every node that the run still has at its end."""
         for uuid in run.operations.values():
-            if uuid is None:
-                continue
-            with writing(self._world.database) as session:
-                found = _held(uuid, run, session)
-                if found is not None:
-                    with trace.about(*found, run=run.run_id):
-                        self._end(run, *found, result=result, session=session)
-                        session.commit()
+            if uuid is not None:
+                steadily(partial(self._store_end, uuid, run, result), self._world)
+
+    def _store_end(self, uuid: str, run: LiveRun, result: RunResult) -> None:
+        with writing(self._world.database) as session:
+            found = _held(uuid, run, session)
+            if found is not None:
+                with trace.about(*found, run=run.run_id):
+                    self._end(run, *found, result=result, session=session)
+                    session.commit()
 
     def _apply(self, operation: Operation, node: Node, report: Report, session: Session) -> None:
         operations.reach(operation, node, report.step, world=self._world)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlmodel import Session
@@ -18,12 +19,11 @@ from rackwright.domain.verbs import PHASES
 from rackwright.engine import operations, transitions
 from rackwright.engine.live import LiveRuns
 from rackwright.engine.world import World
-from rackwright.store import node as nodes
 from rackwright.store import operation as rows
 from rackwright.store import work
 from rackwright.store.node import Node
 from rackwright.store.operation import OperationStatus
-from rackwright.store.session import reading, writing
+from rackwright.store.session import reading
 
 logger = logging.getLogger(__name__)
 
@@ -32,29 +32,43 @@ KEPT_RUNS = 20
 
 
 def recover(world: World) -> None:
-    """Make everything ready that was running, release what nobody holds, remove what belongs to nothing."""
-    with writing(world.database) as session:
-        for operation in rows.in_status(OperationStatus.RUNNING, session=session):
-            logger.info("An operation is taken up again", extra={"operation": operation.uuid})
-            operations.give_back(operation)
-            session.add(operation)
+    """Make everything ready that we ran, release what nobody holds, remove what belongs to nothing."""
+    with reading(world.database) as session:
+        running = _running(session, world)
+    with world.acting() as session:
+        for uuid in running:
+            found = work.locked(uuid, session=session)
+            if found is None or found[0].status != OperationStatus.RUNNING:
+                continue
+            logger.info("An operation is taken up again", extra={"operation": uuid})
+            operations.give_back(found[0])
+            session.add(found[0])
         for node in work.deserted(BUSY, world.settings.conductor_host, session=session):
-            _free(node, session, world)
+            if rows.unfinished_of(node.id or 0, session=session) is None:
+                free(node, session, world)
         session.commit()
     _remove_files(world)
 
 
 def adopt_orphans(world: World, runs: LiveRuns) -> None:
     """Give a new run to operations whose run has ended without a word about them, as when the database was away."""
-    with writing(world.database) as session:
-        for operation in rows.in_status(OperationStatus.RUNNING, session=session):
-            if runs.get(operation.run_id or "") is not None:
+    with reading(world.database) as session:
+        running = _running(session, world)
+    with world.acting() as session:
+        for uuid in running:
+            found = work.locked(uuid, session=session, wait=False)
+            if found is None or found[0].status != OperationStatus.RUNNING or runs.get(found[0].run_id or ""):
                 continue
-            node = nodes.by_id(operation.node_id, session=session)
-            logger.warning("An operation lost its run", extra={"operation": operation.uuid, "node": node.uuid})
+            operation, node = found
+            logger.warning("An operation lost its run", extra={"operation": uuid, "node": node.uuid})
             operations.requeue(operation, node, "its end was not stored", session=session, world=world)
             session.add_all((operation, node))
         session.commit()
+
+
+def _running(session: Session, world: World) -> Sequence[str]:
+    """Return the running operations that are ours: all of them where nobody else is."""
+    return work.running(world.settings.conductor_host if world.membership.shares else None, session=session)
 
 
 HOLDS = tuple(traits.hold for traits in PHASES.values() if traits.hold)
@@ -62,7 +76,8 @@ BUSY = (*(state for state in ProvisionState if state.traits.unstable_list), *HOL
 """States that only an operation leads out of."""
 
 
-def _free(node: Node, session: Session, world: World) -> None:
+def free(node: Node, session: Session, world: World) -> None:
+    """Let go of a node that nothing is done with; a state that only an operation leads out of has failed."""
     node.reservation = node.target_power_state = None
     state = ProvisionState(node.provision_state)
     if state in BUSY:

@@ -18,6 +18,7 @@ from rackwright.engine.world import World
 from rackwright.store import node as nodes
 from rackwright.store import operation as rows
 from rackwright.store import port as ports
+from rackwright.store import work
 from rackwright.store.node import SEALED_FIELDS, Node
 from rackwright.store.operation import Operation, OperationStatus
 from rackwright.store.session import reading, writing
@@ -89,14 +90,20 @@ class Subjects:
 
     def _abort_between_steps(self, run: LiveRun, index: int) -> None:
         """End the operations whose client asked for it while a step ran that cannot be cut short."""
-        with writing(self._world.database) as session:
-            for uuid, operation in self._members(run, session):
-                if operation and operation.abort_requested and operation.error is None and index > operation.position:
-                    node = nodes.get(uuid, session=session)
-                    operations.reach(operation, node, index, world=self._world)
-                    operations.abort(operation, node, session=session, world=self._world)
-                    session.add_all((operation, node))
-            session.commit()
+        with reading(self._world.database) as session:
+            ended = [
+                each.uuid
+                for _, each in self._members(run, session)
+                if each and each.abort_requested and each.error is None and index > each.position
+            ]
+        for uuid in ended:
+            with writing(self._world.database) as session:
+                found = work.locked(uuid, session=session)
+                if found and found[0].run_id == run.run_id and found[0].status == OperationStatus.RUNNING:
+                    operations.reach(*found, index, world=self._world)
+                    operations.abort(*found, session=session, world=self._world)
+                    session.add_all(found)
+                    session.commit()
 
     def _subject(self, node: Node, run: LiveRun, operation: Operation | None, session: Session) -> Subject:
         return Subject(

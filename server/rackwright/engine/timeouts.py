@@ -13,14 +13,14 @@ from rackwright.domain.outcomes import Failed, WaitFor
 from rackwright.domain.verbs import Phase
 from rackwright.engine import operations, trace
 from rackwright.engine.world import World
-from rackwright.store import node as nodes
 from rackwright.store import operation as rows
 from rackwright.store import work
+from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
-from rackwright.store.session import reading, writing
+from rackwright.store.session import reading
 
 Due = Callable[[Operation, datetime], bool]
-Deal = Callable[[Operation, Session, World], bool]
+Deal = Callable[[Operation, Node, Session, World], bool]
 
 _AWAITED = {
     WaitFor.AGENT: ("for the agent", "on the machine's console whether it boots the ramdisk and reaches this service"),
@@ -52,24 +52,28 @@ def _past(moment: datetime | None, at: datetime) -> bool:
 
 
 def _each_due(world: World, is_due: Due, deal: Deal) -> bool:
-    at, found = world.clock(), False
-    with writing(world.database) as session:
-        for operation in rows.due(at, session=session):
-            if is_due(operation, at):
-                found = deal(operation, session, world) or found
+    at, dealt = world.clock(), False
+    with reading(world.database) as session:
+        due = [operation.uuid for operation in rows.due(at, session=session) if is_due(operation, at)]
+    if not due:
+        return False
+    with world.acting() as session:
+        for uuid in due:
+            found = work.locked(uuid, session=session, wait=False)
+            if found and found[0].status == OperationStatus.WAITING and is_due(found[0], at):
+                dealt = deal(*found, session, world) or dealt
         session.commit()
-    return found
+    return dealt
 
 
-def _ready(operation: Operation, session: Session, world: World) -> bool:
-    del world
+def _ready(operation: Operation, node: Node, session: Session, world: World) -> bool:
+    del node, world
     operation.status, operation.wake_at = OperationStatus.READY.value, None
     session.add(operation)
     return True
 
 
-def _end(operation: Operation, session: Session, world: World) -> bool:
-    node = nodes.by_id(operation.node_id, session=session)
+def _end(operation: Operation, node: Node, session: Session, world: World) -> bool:
     if node.maintenance or node.reservation is not None:
         return False
     option = operations.timeout_of(Phase(operation.phase))

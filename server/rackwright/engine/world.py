@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from rackwright.catalog import Catalog
+from rackwright.engine.membership import Membership
 from rackwright.settings import Settings
 from rackwright.store.columns import now
 from rackwright.store.sealing import Sealer
@@ -25,3 +28,11 @@ class World:
     catalog: Catalog
     sealer: Sealer
     clock: Callable[[], datetime] = now
+    membership: Membership = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "membership", Membership(self.database, self.settings))
+
+    def acting(self) -> AbstractContextManager[Session]:
+        """Open a session that writes as long as this conductor counts as alive. Raise Fenced."""
+        return self.membership.acting()

@@ -9,14 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 from rackwright.domain.errors import InvalidDriver
+from rackwright.engine import ring
+from rackwright.engine.ring import Ring
 from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
 from rackwright.store.conductor import Conductor
 from rackwright.store.paging import Page
-
-_RUNNING = "rackwright.running"
 
 
 def listed(columns: Sequence[str], *, context: Context, page: Page) -> list[dict[str, Any]]:
@@ -40,11 +40,7 @@ def _with_alive(row: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def alive(*, context: Context) -> Sequence[Conductor]:
     """Return the running conductors, by host name; a request looks once."""
-    known = context.session.info
-    if _RUNNING not in known:
-        known[_RUNNING] = conductors.alive(session=context.session, timeout=context.settings.heartbeat_timeout)
-    running: Sequence[Conductor] = known[_RUNNING]
-    return running
+    return ring.alive(session=context.session, settings=context.settings)
 
 
 def check_served(driver: str, group: str, *, context: Context) -> None:
@@ -52,7 +48,7 @@ def check_served(driver: str, group: str, *, context: Context) -> None:
     if driver not in context.catalog.hardware_types:
         known = ", ".join(sorted(context.catalog.hardware_types)) or "none"
         raise InvalidDriver(driver=driver, reason=f"it is not enabled here; enabled: {known}")
-    if not _serving(alive(context=context), driver, group):
+    if not Ring(alive(context=context)).serves(driver, group):
         where = f'in conductor group "{group}"' if group else "without a conductor group"
         raise InvalidDriver(driver=driver, reason=f"no running conductor {where} serves it; start one first")
 
@@ -62,15 +58,6 @@ def add_hosts(rows: Iterable[dict[str, Any]], *, context: Context) -> None:
 
     The rows need uuid, driver and conductor_group.
     """
-    running = alive(context=context)
-    serving: dict[tuple[str, str], list[str]] = {}
+    running = Ring(alive(context=context))
     for row in rows:
-        kind = row["driver"], row["conductor_group"]
-        if kind not in serving:
-            serving[kind] = _serving(running, *kind)
-        hosts = serving[kind]
-        row["conductor"] = hosts[int(row["uuid"].replace("-", ""), 16) % len(hosts)] if hosts else None
-
-
-def _serving(running: Iterable[Conductor], driver: str, group: str) -> list[str]:
-    return [each.hostname for each in running if each.conductor_group == group and driver in each.drivers]
+        row["conductor"] = running.host(row["uuid"], row["driver"], row["conductor_group"])

@@ -9,14 +9,12 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import JSON, DateTime, Dialect, Text
+from sqlalchemy.dialects.mysql import DATETIME
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field
 from typing_extensions import override
 
-
-def now() -> datetime:
-    """Return the present time in UTC."""
-    return datetime.now(UTC)
+from rackwright.store.clock import now as now  # the clock behind created_at; every room asks for it here
 
 
 def new_uuid() -> str:
@@ -27,7 +25,7 @@ def new_uuid() -> str:
 class UtcDateTime(TypeDecorator[datetime]):
     """A time zone aware time, stored without its zone as UTC; a naive one is refused."""
 
-    impl = DateTime
+    impl = DateTime().with_variant(DATETIME(fsp=6), "mysql")
     cache_ok = True
 
     @override

@@ -1,16 +1,21 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The conductor table: the processes that run operations, and when each was last seen."""
+"""The conductor table: the processes that run operations, and when each was last seen.
+
+Who is alive is judged by the database's clock alone. The epoch of a row grows with each registration, and when others
+find its conductor silent: what a process does with an older epoch no longer counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, update
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import ConductorNotFound
+from rackwright.store.clock import Ago
 from rackwright.store.columns import UtcDateTime, created, json_list, key, now
 from rackwright.store.source import Source
 
@@ -23,6 +28,7 @@ class Conductor(SQLModel, table=True):
     conductor_group: str = ""
     drivers: list[str] = json_list()
     online: bool = True
+    epoch: int = 0
     created_at: datetime = created()
     updated_at: datetime = Field(default_factory=now, sa_type=UtcDateTime, nullable=False)  # its last heartbeat
 
@@ -50,23 +56,50 @@ def get(hostname: str, *, session: Session) -> Conductor:
     return found
 
 
-def register(
-    hostname: str, *, session: Session, group: str = "", drivers: Sequence[str] = (), at: datetime | None = None
-) -> Conductor:
-    """Note that a conductor has started, and what it serves."""
-    row = session.exec(select(Conductor).where(col(Conductor.hostname) == hostname)).first()
-    row = row or Conductor(hostname=hostname)
-    row.conductor_group, row.drivers, row.online, row.updated_at = group, sorted(drivers), True, at or now()
+def register(hostname: str, *, session: Session, group: str = "", drivers: Sequence[str] = ()) -> int:
+    """Note that a conductor has started, and what it serves; return its epoch."""
+    found = select(Conductor).where(col(Conductor.hostname) == hostname).with_for_update()
+    row = session.exec(found).first() or Conductor(hostname=hostname)
+    row.conductor_group, row.drivers, row.online, row.epoch = group, sorted(drivers), True, row.epoch + 1
     session.add(row)
     session.flush()
-    return row
+    _seen(hostname, row.epoch, session, None)
+    return row.epoch
 
 
-def heartbeat(hostname: str, *, session: Session, at: datetime | None = None) -> None:
-    """Note that a conductor is alive; raise ConductorNotFound when it never registered."""
-    row = get(hostname, session=session)
-    row.updated_at, row.online = at or now(), True
-    session.add(row)
+def heartbeat(hostname: str, *, session: Session, epoch: int | None = None, at: datetime | None = None) -> bool:
+    """Note that a conductor is alive, at another time than now if told; tell whether its epoch still counts."""
+    return _seen(hostname, epoch, session, at)
+
+
+def _seen(hostname: str, epoch: int | None, session: Session, at: datetime | None) -> bool:
+    known = [col(Conductor.hostname) == hostname]
+    if epoch is not None:
+        known += [col(Conductor.epoch) == epoch, col(Conductor.online)]
+    noted = update(Conductor).where(*known).values(updated_at=at or Ago())
+    return bool(session.connection().execute(noted).rowcount)
+
+
+def counts(hostname: str, epoch: int, *, session: Session) -> bool:
+    """Tell whether a conductor's epoch still counts; it does so until the transaction ends."""
+    mine = (col(Conductor.hostname) == hostname, col(Conductor.epoch) == epoch, col(Conductor.online))
+    return session.exec(select(Conductor.id).where(*mine).with_for_update(read=True)).first() is not None
+
+
+def fence_silent(timeout: float, *, session: Session) -> Sequence[str]:
+    """End the epoch of conductors that were not seen for ``timeout`` seconds; return their host names."""
+    silent = select(Conductor).where(col(Conductor.online), col(Conductor.updated_at) <= Ago(timeout))
+    found = session.exec(silent.with_for_update(skip_locked=True)).all()
+    for row in found:
+        row.epoch, row.online = row.epoch + 1, False
+        session.add(row)
+    return [row.hostname for row in found]
+
+
+def is_gone(hostname: str | None, *, session: Session) -> bool:
+    """Tell whether no conductor of this name is at work."""
+    known = select(Conductor.id).where(col(Conductor.hostname) == hostname, col(Conductor.online))
+    return session.exec(known).first() is None
 
 
 def sign_off(hostname: str, *, session: Session) -> None:

@@ -1,6 +1,11 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Engines and sessions: SQLite by default; PostgreSQL and MariaDB need another URL only."""
+"""Engines and sessions: SQLite by default; PostgreSQL and MariaDB need another URL only.
+
+SQLite has one writer at a time. The others lock rows: who changes a node, or what belongs to it, locks the node first
+(``lock=True`` of the queries, ``work.locked``), so that nobody waits in a circle. A process that stops in the middle of
+a transaction is cut off by the server, so that its locks do not outlive it for long.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,19 @@ from threading import Lock
 from typing import Any
 
 from pydantic_core import from_json
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import DataError as DataError  # what a query raises for a value that fits no column
+from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
-DatabaseUnavailable = OperationalError
-"""What a query raises when the database does not answer, or SQLite is held by another writer for too long."""
+from rackwright.domain.errors import Invalid
+from rackwright.store import clock
+
+UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
+"""What a query raises when the database does not answer, gave up a deadlock, or is held by others for too long."""
 
 _WRITES = "rackwright.writes"
 _BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
@@ -28,18 +38,85 @@ _PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     f"PRAGMA busy_timeout={_BUSY_TIMEOUT * 1000}",
 )
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
+_CONNECTION: dict[str, dict[str, Any]] = {
+    "postgresql": {
+        "connect_timeout": 5,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 15_000,
+        "options": f"-c lock_timeout={_BUSY_TIMEOUT}s -c idle_in_transaction_session_timeout={_BUSY_TIMEOUT}s",
+    },
+    "mysql": {
+        "connect_timeout": 5,
+        "read_timeout": _BUSY_TIMEOUT + 5,
+        "write_timeout": 15,
+        "charset": "utf8mb4",
+        "init_command": f"SET innodb_lock_wait_timeout={_BUSY_TIMEOUT}, idle_transaction_timeout={_BUSY_TIMEOUT}",
+    },
+}
+"""By backend: how long a connection is waited for that a broken network holds, and locks that others hold."""
+_RECYCLED = 300  # seconds after which a connection is made anew, and with it the clock compared
+
+
+class DatabaseUnusable(Invalid):
+    """The database of database_url cannot be used: {reason}."""
 
 
 def open_engine(url: str) -> Engine:
-    """Return the engine for ``url``; of SQLite with WAL, foreign keys and transactions that really begin."""
-    if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, json_deserializer=_parsed)
+    """Return the engine for ``url``; of SQLite with WAL, foreign keys and transactions that really begin.
+
+    Raise DatabaseUnusable for another kind of database, or one whose driver is not installed.
+    """
+    where = _with_driver(url)
+    if where.get_backend_name() != "sqlite":
+        return _open_shared(where)
     own = {"timeout": _BUSY_TIMEOUT, "check_same_thread": False}
-    engine = create_engine(url, connect_args=own, json_deserializer=_parsed)
+    engine = create_engine(where, connect_args=own, json_deserializer=_parsed)
     turns = _Turns()
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", turns.begin)
     event.listen(engine, "checkin", turns.end)
+    return engine
+
+
+def is_shared(url: str) -> bool:
+    """Tell whether processes on several hosts can use the database; those of SQLite share a folder. Raise likewise."""
+    return _with_driver(url).get_backend_name() != "sqlite"
+
+
+def locks_rows(session: Session) -> bool:
+    """Tell whether the session's database locks rows; else it has one writer at a time."""
+    return session.get_bind().dialect.name != "sqlite"
+
+
+def _with_driver(url: str) -> URL:
+    try:
+        where = make_url(url)
+        return where.set(drivername=_DRIVERS[where.get_backend_name()])
+    except (ArgumentError, KeyError) as error:
+        known = ", ".join(f"{name}://" for name in _DRIVERS)
+        raise DatabaseUnusable(reason=f"it must begin with one of {known}") from error
+
+
+def _open_shared(where: URL) -> Engine:
+    name = where.get_backend_name()
+    try:
+        engine = create_engine(
+            where,
+            connect_args=_CONNECTION[name],
+            isolation_level="READ COMMITTED",
+            json_deserializer=_parsed,
+            max_overflow=40,
+            pool_pre_ping=True,
+            pool_recycle=_RECYCLED,
+            pool_size=10,
+        )
+    except ModuleNotFoundError as error:
+        extra = "postgresql" if name == "postgresql" else "mariadb"
+        raise DatabaseUnusable(reason=f"its driver is missing; install rackwright[{extra}]") from error
+    event.listen(engine, "connect", clock.compare)
     return engine
 
 
@@ -94,13 +171,13 @@ def session_of(engine: Engine, *, write: bool) -> Session:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """Open a session that only reads; what it sees does not change while it is open."""
+    """Open a session that only reads; on SQLite, what it sees does not change while it is open."""
     with session_of(engine, write=False) as session:
         yield session
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
-    """Open a session that will write; without a commit nothing of it stays. One writer at a time on SQLite."""
+    """Open a session that will write; without a commit nothing of it stays."""
     with session_of(engine, write=True) as session:
         yield session

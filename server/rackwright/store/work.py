@@ -7,25 +7,32 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Engine, func
+from sqlalchemy import ColumnElement, Engine, bindparam, func, or_
 from sqlmodel import Session, col, select
 
+from rackwright.store.allocation import Allocation, AllocationState
+from rackwright.store.columns import UtcDateTime, now
+from rackwright.store.conductor import Conductor
+from rackwright.store.driver_call import DriverCall
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
+from rackwright.store.session import locks_rows
 
 
 class Changes:
-    """Tells cheaply whether anybody has written to the database since the last time; always yes where nobody knows."""
+    """Tells cheaply whether there may be work that was not there the last time."""
 
     def __init__(self, engine: Engine) -> None:
-        """Keep one connection of its own: SQLite counts the commits of the others for it."""
+        """Keep one connection of its own on SQLite, which counts the commits of the others for it."""
+        self._engine = engine
         self._connection = engine.raw_connection() if engine.dialect.name == "sqlite" else None
         self._version: int | None = None
 
     def happened(self) -> bool:
-        """Return whether something may have changed."""
+        """Return whether something has changed; where nobody counts changes, whether something can be done."""
         if self._connection is None:
-            return True
+            with self._engine.connect() as connection:
+                return bool(connection.execute(_ANY_WORK, {"at": now()}).scalar())
         cursor = self._connection.cursor()
         (version,) = cursor.execute("PRAGMA data_version").fetchone()
         cursor.close()
@@ -38,10 +45,28 @@ class Changes:
             self._connection.close()
 
 
-def locked(uuid: str, *, session: Session) -> tuple[Operation, Node] | None:
-    """Return an operation with its node, kept from other writers until the transaction ends; None when it is gone."""
-    both = select(Operation, Node).join(Node, col(Operation.node_id) == col(Node.id))
-    found = session.exec(both.where(col(Operation.uuid) == uuid).with_for_update()).first()
+_READY = select(Operation.id).where(col(Operation.status) == OperationStatus.READY)
+_DUE = select(Operation.id).where(
+    col(Operation.status) == OperationStatus.WAITING, col(Operation.wake_at) <= bindparam("at", type_=UtcDateTime())
+)
+_WISHED = select(Allocation.id).where(col(Allocation.state) == AllocationState.ALLOCATING)
+_CALLED = select(DriverCall.id).where(col(DriverCall.status) == OperationStatus.READY)
+_ANY_WORK = select(or_(_READY.exists(), _DUE.exists(), _WISHED.exists(), _CALLED.exists()))
+
+
+def locked(uuid: str, *, session: Session, wait: bool = True) -> tuple[Operation, Node] | None:
+    """Return an operation with its node, kept from other writers until the transaction ends; None when it is gone.
+
+    Without ``wait`` also None while somebody else has locked the node: who locks many waits for nobody.
+    """
+    known = col(Operation.uuid) == uuid
+    if locks_rows(session):
+        owner = select(Operation.node_id).where(known).scalar_subquery()
+        first = select(Node.id).where(col(Node.id) == owner).with_for_update(skip_locked=not wait)
+        if session.exec(first).first() is None:
+            return None
+    both = select(Operation, Node).join(Node, col(Operation.node_id) == col(Node.id)).where(known)
+    found = session.exec(both.with_for_update().execution_options(populate_existing=True)).first()
     return None if found is None else (found[0], found[1])
 
 
@@ -67,6 +92,40 @@ def deserted(busy: Collection[str], host: str, *, session: Session) -> Sequence[
     worked_on = select(Operation.node_id).where(col(Operation.finished_at).is_(None))
     taken = (col(Node.reservation) == host) | col(Node.provision_state).in_(busy)
     return session.exec(select(Node).where(taken, col(Node.id).not_in(worked_on)).order_by(col(Node.id))).all()
+
+
+def running(host: str | None, *, session: Session) -> Sequence[str]:
+    """Return the UUIDs of the running operations: those of the conductor ``host``, or all."""
+    wanted = select(Operation.uuid).where(col(Operation.status) == OperationStatus.RUNNING)
+    if host is not None:
+        wanted = wanted.join(Node, col(Operation.node_id) == col(Node.id)).where(col(Node.reservation) == host)
+    return session.exec(wanted.order_by(col(Operation.id))).all()
+
+
+def abandoned(*, session: Session) -> Sequence[str]:
+    """Return the UUIDs of the running operations whose conductor is not at work."""
+    running = select(Operation.uuid).join(Node, col(Operation.node_id) == col(Node.id))
+    held = col(Operation.status) == OperationStatus.RUNNING
+    return session.exec(running.where(held, _held_by_nobody()).order_by(col(Operation.id))).all()
+
+
+def forsaken(*, session: Session) -> Sequence[Node]:
+    """Return the nodes that a conductor has reserved which is not at work, and that have no operation under way."""
+    worked_on = select(Operation.node_id).where(col(Operation.finished_at).is_(None))
+    wanted = select(Node).where(col(Node.reservation).is_not(None), _held_by_nobody(), col(Node.id).not_in(worked_on))
+    return session.exec(wanted.order_by(col(Node.id))).all()
+
+
+def _held_by_nobody() -> ColumnElement[bool]:
+    at_work = select(Conductor.id).where(col(Conductor.hostname) == col(Node.reservation), col(Conductor.online))
+    return ~at_work.exists()
+
+
+def ready_of_all(*, session: Session) -> Sequence[tuple[Operation, str, str, str]]:
+    """Return the ready operations, oldest first, each with UUID, hardware type and conductor group of its node."""
+    both = select(Operation, Node.uuid, Node.driver, Node.conductor_group).join(Node)
+    ready = both.where(col(Operation.status) == OperationStatus.READY, col(Operation.finished_at).is_(None))
+    return session.exec(ready.order_by(col(Operation.id))).all()
 
 
 def power_unwatched(fault: str, *, session: Session) -> Sequence[Node]:

@@ -4,20 +4,45 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-HEAD = "0002"
+from rackwright.store.session import UNAVAILABLE
+
+logger = logging.getLogger(__name__)
+
+_PAUSE = 2.0  # seconds between two tries to reach a server
+
+HEAD = "0004"
 """The newest revision. A process that finds it in the database does without Alembic, which takes 10 MB of memory."""
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema up to date; when processes start together, one does it and the others wait."""
+    """Bring the schema up to date; when processes start together, one does it and the others wait.
+
+    A server that does not answer is waited for.
+    """
+    _await(engine)
     with engine.connect() as connection:
         current = is_current(connection)
     if not current:
         _upgrade(engine)
+
+
+def _await(engine: Engine) -> None:
+    while engine.dialect.name != "sqlite":
+        try:
+            engine.connect().close()
+        except UNAVAILABLE as error:
+            logger.warning("The database does not answer; it is tried again", extra={"cause": str(error.__cause__)})
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def is_current(connection: Connection) -> bool:
@@ -34,6 +59,23 @@ def _upgrade(engine: Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     config.set_main_option("path_separator", "os")
-    with engine.execution_options(immediate=True).begin() as connection:
+    with engine.execution_options(immediate=True).begin() as connection, _alone(connection):
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """Keep out other processes that migrate; on SQLite the transaction does."""
+    match connection.dialect.name:
+        case "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('rackwright.migrations'))"))
+            yield
+        case "mysql":
+            connection.execute(text("SELECT GET_LOCK('rackwright.migrations', 600)"))
+            # Names are compared byte by byte, as in the other databases.
+            connection.execute(text("ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"))
+            yield
+            connection.execute(text("SELECT RELEASE_LOCK('rackwright.migrations')"))
+        case _:
+            yield

@@ -12,6 +12,8 @@ from rackwright.store import (
     chassis,
     conductor,
     deploy_template,
+    deployment,
+    driver_call,
     hardware,
     history,
     inspection_rule,
@@ -26,7 +28,7 @@ from rackwright.store import (
 
 TABLES = (
     *(node, port, portgroup, chassis, inventory, history, conductor, operation),
-    *(allocation, deploy_template, runbook, inspection_rule, volume, hardware),
+    *(allocation, deploy_template, runbook, inspection_rule, volume, hardware, deployment, driver_call),
 )
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=SQLModel.metadata)

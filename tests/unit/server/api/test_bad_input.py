@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.exc import OperationalError
 
 from rackwright.api.gate import depth
 from rackwright.api.v1 import nodes as node_router
-from rackwright.store.session import DatabaseUnavailable
 from tests.unit.server.api_house import LATEST, House, fault
 
 JSON = {"Content-Type": "application/json"}
@@ -223,7 +223,7 @@ def test_an_unforeseen_error_shows_nothing_of_the_inside(house: House, monkeypat
 
 def test_a_database_held_by_another_writer_is_503(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(*_: Any, **__: Any) -> None:
-        raise DatabaseUnavailable("select", {}, Exception("database is locked"))
+        raise OperationalError("select", {}, Exception("database is locked"))
 
     monkeypatch.setattr(node_router, "listing", busy)
     assert house.call("GET", "/nodes").status_code == 503

@@ -5,32 +5,46 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, text, type_coerce
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, select
 
 from rackwright.domain.errors import NodeLocked
+from rackwright.store import clock
 from rackwright.store import node as nodes
-from rackwright.store.columns import now
+from rackwright.store.clock import Ago
+from rackwright.store.columns import UtcDateTime, now
 from rackwright.store.migrations import migrate
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, unfinished_of
 from rackwright.store.port import Port
-from rackwright.store.session import open_engine, reading, writing
+from rackwright.store.session import DatabaseUnusable, open_engine, reading, writing
+from rackwright.store.work import locked
+from tests.unit.server import databases
+from tests.unit.server.fresh_database import lay_in
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
+def engine(database: str) -> Iterator[Engine]:
+    engine = open_engine(database)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Iterator[Engine]:
+    lay_in(tmp_path)
     engine = open_engine(f"sqlite:///{tmp_path / 'rackwright.sqlite'}")
-    migrate(engine)
-    return engine
+    yield engine
+    engine.dispose()
 
 
 def add(engine: Engine, name: str) -> int:
@@ -41,20 +55,27 @@ def add(engine: Engine, name: str) -> int:
         return node.id or 0
 
 
-def test_the_migrated_schema_is_that_of_the_tables(engine: Engine) -> None:
-    with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), SQLModel.metadata) == []
-
-
-def test_processes_that_start_together_migrate_once(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'rackwright.sqlite'}"
+def test_processes_that_start_together_migrate_once(bare_database: str) -> None:
+    engines = [open_engine(bare_database) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        for done in [pool.submit(migrate, open_engine(url)) for _ in range(4)]:
+        for done in [pool.submit(migrate, each) for each in engines]:
             done.result()
-    add(open_engine(url), "n1")
+    add(engines[0], "n1")
+    with engines[0].connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, SQLModel.metadata) == []
+    for each in engines:
+        each.dispose()
 
 
-def test_sqlite_runs_with_wal_and_foreign_keys(engine: Engine) -> None:
+@pytest.mark.parametrize("url", ["mysql://localhost/rackwright", "rackwright.sqlite", "oracle://localhost/x"])
+def test_another_kind_of_database_is_refused_by_name(url: str) -> None:
+    with pytest.raises(DatabaseUnusable, match="sqlite://, postgresql://, mariadb://"):
+        open_engine(url)
+
+
+def test_sqlite_runs_with_wal_and_foreign_keys(sqlite: Engine) -> None:
+    engine = sqlite
     with engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
@@ -68,12 +89,12 @@ def test_a_second_writer_waits_and_sees_what_the_first_wrote(engine: Engine) -> 
     def second() -> None:
         inside.wait(10)
         with writing(engine) as session:
-            seen.append(nodes.get("n1", session=session).description)
+            seen.append(nodes.get("n1", session=session, lock=True).description)
 
     thread = threading.Thread(target=second)
     thread.start()
     with writing(engine) as session:
-        node = nodes.get("n1", session=session)
+        node = nodes.get("n1", session=session, lock=True)
         inside.set()
         node.description = "written"
         session.add(node)
@@ -176,7 +197,8 @@ def test_updated_at_is_null_until_the_first_change(engine: Engine) -> None:
         assert node.updated_at is not None
 
 
-def test_writers_of_one_process_wait_for_each_other_and_not_for_a_pause(engine: Engine) -> None:
+def test_writers_of_one_process_wait_for_each_other_and_not_for_a_pause(sqlite: Engine) -> None:
+    engine = sqlite
     started = threading.Barrier(8)
 
     def write(number: int) -> float:
@@ -202,3 +224,66 @@ def test_a_writer_that_fails_lets_the_next_one_write(engine: Engine, lost: bool)
     begin = time.monotonic()
     add(engine, "n1")
     assert time.monotonic() - begin < 5
+
+
+def test_times_keep_their_microseconds_and_json_its_values(engine: Engine) -> None:
+    at = datetime(2026, 2, 3, 4, 5, 6, 123456, UTC)
+    extra = {"a": [1, 2.5, None, True, {"b": "\u00e4\u20ac\U0001f600"}], "half": "\ud800", "null": "\u0000", "": ""}
+    node_id = add(engine, "n1")
+    with writing(engine) as session:
+        node = nodes.get("n1", session=session)
+        node.provision_updated_at, node.extra, node.description = at, extra, "\u00e4\u20ac\U0001f600"
+        session.add(node)
+        session.commit()
+    with reading(engine) as session:
+        node = nodes.by_id(node_id, session=session)
+        assert (node.provision_updated_at, node.extra) == (at, extra)
+        assert node.description == "\u00e4\u20ac\U0001f600"
+
+
+def test_names_that_differ_in_case_are_different_names(engine: Engine) -> None:
+    ids = [add(engine, name) for name in ("n1", "N1")]
+    with reading(engine) as session:
+        assert [nodes.get(name, session=session).id for name in ("n1", "N1")] == ids
+
+
+@pytest.mark.parametrize("backend", ["postgresql", "mariadb"])
+def test_who_locks_many_does_not_wait_for_one_that_is_locked(backend: str) -> None:
+    engine = open_engine(databases.emptied(backend))
+    node_id = add(engine, "n1")
+    with writing(engine) as session:
+        operation = Operation(node_id=node_id, phase="clean")
+        session.add(operation)
+        session.commit()
+    with writing(engine) as first, writing(engine) as second:
+        assert locked(operation.uuid, session=first) is not None
+        assert locked(operation.uuid, session=second, wait=False) is None
+        first.rollback()
+        assert locked(operation.uuid, session=second, wait=False) is not None
+    engine.dispose()
+
+
+def test_the_database_tells_the_time_that_was_so_many_seconds_ago(engine: Engine) -> None:
+    with engine.connect() as connection:
+        told = connection.execute(select(type_coerce(Ago(2.5), UtcDateTime))).scalar()
+    assert timedelta(seconds=1.5) < now() - told < timedelta(seconds=3.5)
+
+
+def test_every_process_goes_by_the_clock_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = open_engine(databases.emptied("postgresql"))
+    monkeypatch.setattr(clock, "datetime", LateClock)
+    with engine.connect():
+        assert abs(now() - datetime.now(UTC)) < timedelta(seconds=1)
+    monkeypatch.undo()
+    engine.dispose()
+    with engine.connect():
+        assert abs(now() - datetime.now(UTC)) < timedelta(seconds=1)
+    engine.dispose()
+
+
+class LateClock(datetime):
+    """The clock of a host that is an hour late."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) - timedelta(hours=1)

@@ -1,0 +1,133 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""This conductor among others that share its database: its epoch, its lease and its part of the ring.
+
+A conductor that was silent for ``heartbeat_timeout`` loses its epoch to whoever notices, and then its nodes. It must
+have stopped by then: its lease ends one ``heartbeat_interval`` earlier, by a clock of its own host that nobody sets.
+With SQLite nobody else is there, and nothing of this costs anything.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from rackwright.domain.errors import Invalid, RackwrightError
+from rackwright.engine.ring import Ring, alive
+from rackwright.settings import Settings
+from rackwright.store import conductor as conductors
+from rackwright.store.node import Node
+from rackwright.store.session import is_shared, reading, writing
+
+LEASE = "lease"
+"""File in the state directory, beside the door: until when runs may act, seconds of CLOCK_BOOTTIME."""
+
+
+class Fenced(RackwrightError):
+    """Conductor {host} was silent for too long, so that others have taken its nodes; it stops its runs and rejoins."""
+
+
+class NameTaken(Invalid):
+    """Another conductor runs under the name {host}; give each host its own conductor_host."""
+
+
+class Membership:
+    """What one conductor knows of itself and the others."""
+
+    def __init__(self, database: Engine, settings: Settings) -> None:
+        self._database, self._settings = database, settings
+        self._shared = is_shared(settings.database)
+        self._host = settings.conductor_host
+        self._epoch: int | None = None
+        self._seen_at = self._steady_since = 0.0
+        self._ring = Ring(())
+
+    def register(self, drivers: Sequence[str]) -> None:
+        """Enter, or enter again. Raise NameTaken when another process has entered under our name meanwhile."""
+        begun = _uptime()
+        with writing(self._database) as session:
+            if self._epoch is not None and self._shared:
+                self._refuse_namesake(session)
+            group = self._settings.conductor_group
+            self._epoch = conductors.register(self._host, session=session, group=group, drivers=drivers)
+            session.commit()
+        self._steady_since = begun
+        (self._settings.state_dir / LEASE).unlink(missing_ok=True)  # as from another database
+        self._extend(begun)
+
+    def beat(self) -> None:
+        """Tell that we are alive, and look who else is. Raise Fenced."""
+        begun = _uptime()
+        with writing(self._database) as session:
+            if not conductors.heartbeat(self._host, session=session, epoch=self._epoch):
+                raise Fenced(host=self._host)
+            session.commit()
+        if begun - self._seen_at > 2 * self._settings.heartbeat_interval:
+            self._steady_since = begun
+        self._extend(begun)
+
+    def confirm(self, session: Session) -> None:
+        """Raise Fenced unless our epoch counts until the session's transaction ends."""
+        if self._shared and not conductors.counts(self._host, self._epoch or 0, session=session):
+            raise Fenced(host=self._host)
+
+    @contextmanager
+    def acting(self) -> Iterator[Session]:
+        """Open a session that writes as long as we count as alive. Raise Fenced."""
+        with writing(self._database) as session:
+            self.confirm(session)
+            yield session
+
+    def lapsed(self) -> bool:
+        """Tell whether others may count us as dead, so that our runs must not touch a machine any more."""
+        return self._shared and _uptime() >= self._seen_at + self._lease
+
+    def may_judge(self) -> bool:
+        """Tell whether the silence of others is theirs: we have been in touch so long that they would have been too."""
+        return self._shared and self._seen_at - self._steady_since >= 2 * self._settings.heartbeat_interval
+
+    def is_mine(self, uuid: str, driver: str, group: str) -> bool:
+        """Tell whether a node is in our part of the ring."""
+        return not self._shared or self._ring.host(uuid, driver, group) == self._host
+
+    def owns(self, node: Node) -> bool:
+        """Tell whether a node is in our part of the ring."""
+        return self.is_mine(node.uuid, node.driver, node.conductor_group)
+
+    @property
+    def shares(self) -> bool:
+        """Tell whether there may be others."""
+        return self._shared
+
+    @property
+    def _lease(self) -> int:
+        return self._settings.heartbeat_timeout - self._settings.heartbeat_interval
+
+    def _extend(self, begun: float) -> None:
+        self._seen_at = begun
+        if not self._shared:
+            return
+        with reading(self._database) as session:
+            self._ring = Ring(alive(session=session, settings=self._settings))
+        _write(self._settings.state_dir / LEASE, f"{begun + self._lease:.3f}")
+
+    def _refuse_namesake(self, session: Session) -> None:
+        row = conductors.get(self._host, session=session)
+        if row.online and row.epoch != self._epoch:
+            raise NameTaken(host=self._host)
+
+
+def _uptime() -> float:
+    """Return the seconds since the host started, those that it slept through too."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(text, encoding="ascii")
+    part.replace(path)

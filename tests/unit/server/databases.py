@@ -1,0 +1,158 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Real servers of PostgreSQL and MariaDB, each started by the first test that wants it, on a socket of its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from sqlalchemy import text
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlmodel import SQLModel
+
+from rackwright.store.migrations import migrate
+from rackwright.store.session import open_engine
+
+BACKENDS = ("sqlite", "postgresql", "mariadb")
+NAME = "rackwright"
+_USER = "nobody"  # neither of the servers runs as root
+
+
+class Server:
+    """A database server in a folder of its own."""
+
+    def __init__(
+        self, folder: Path, *, initialise: Sequence[str], serve: Sequence[str], admin: str, url: Callable[[str], str]
+    ) -> None:
+        self.folder, self._serve, self._admin, self.url = folder, serve, admin, url
+        self._call(initialise)
+        self.start()
+        engine = open_engine(url(admin)).execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {NAME}"))
+        engine.dispose()
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(self._serve, stdout=log, stderr=log, cwd=self.folder, **_account())
+        end = time.monotonic() + 30
+        while not self._answers():
+            assert time.monotonic() < end, (self.folder / "log").read_text()
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """Let it die; what it has stored stays."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """Stop it at once, and remove it."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.send_signal(signal.SIGQUIT if "postgres" in str(self._serve[0]) else signal.SIGTERM)
+        self.process.wait(20)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        engine = open_engine(self.url(self._admin))
+        try:
+            with engine.connect():
+                return True
+        except (OperationalError, InterfaceError):
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            return False
+        finally:
+            engine.dispose()
+
+    def _call(self, words: Sequence[str]) -> None:
+        done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, check=False, **_account())
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _account() -> dict[str, object]:
+    return {"user": _USER, "group": pwd.getpwnam(_USER).pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="db-", dir="/tmp"))  # a socket's path must be short
+    if os.geteuid() == 0:
+        os.chown(folder, *pwd.getpwnam(_USER)[2:4])
+    return folder
+
+
+def postgresql() -> Server:
+    """Start a new PostgreSQL."""
+    folder, (programs, *_) = _folder(), sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    data = folder / "data"
+    common = ("--username=tester", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale")
+    settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "shared_buffers=16MB")
+    return Server(
+        folder,
+        initialise=[str(programs / "initdb"), f"--pgdata={data}", *common],
+        serve=[str(programs / "postgres"), "-D", str(data), *(word for each in settings for word in ("-c", each))],
+        admin="postgres",
+        url=lambda name: f"postgresql://tester@/{name}?host={folder}",
+    )
+
+
+def mariadb() -> Server:
+    """Start a new MariaDB."""
+    folder = _folder()
+    data, socket = folder / "data", folder / "socket"
+    owner = _USER if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    common = ("--no-defaults", f"--datadir={data}")
+    small = ("--innodb-log-file-size=8M", "--innodb-buffer-pool-size=16M", "--innodb-flush-log-at-trx-commit=0")
+    return Server(
+        folder,
+        initialise=[
+            *("mariadb-install-db", *common, "--auth-root-authentication-method=normal"),
+            *("--skip-test-db", f"--auth-root-socket-user={owner}"),
+        ],
+        serve=["/usr/sbin/mariadbd", *common, f"--socket={socket}", "--skip-networking", *small],
+        admin="mysql",
+        url=lambda name: f"mariadb://root@localhost/{name}?unix_socket={socket}",
+    )
+
+
+@cache
+def server(backend: str) -> Server:
+    """Return the server that the tests of this process share, with an up to date database."""
+    started = {"postgresql": postgresql, "mariadb": mariadb}[backend]()
+    atexit.register(started.stop)
+    engine = open_engine(started.url(NAME))
+    migrate(engine)
+    engine.dispose()
+    return started
+
+
+def emptied(backend: str) -> str:
+    """Return the URL of a database without rows."""
+    url = server(backend).url(NAME)
+    engine = open_engine(url)
+    with engine.begin() as connection:
+        for table in reversed(SQLModel.metadata.sorted_tables):
+            connection.execute(table.delete())
+    engine.dispose()
+    return url
+
+
+def unmigrated(backend: str) -> str:
+    """Return the URL of a database without tables."""
+    server(backend)
+    name = "bare"
+    engine = open_engine(server(backend).url(NAME)).execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return server(backend).url(name)

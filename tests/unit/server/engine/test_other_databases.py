@@ -1,0 +1,69 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Some tests of the engine again, on PostgreSQL and MariaDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.server import databases
+from tests.unit.server.engine.engine_house import EngineHouse
+from tests.unit.server.engine.test_abort import (
+    test_a_hold_step_holds_until_unhold_and_the_rest_follows,
+    test_a_node_that_waits_can_be_deleted_and_its_operation_ends,
+)
+from tests.unit.server.engine.test_allocation import (
+    test_a_conductor_killed_while_it_reads_the_power_leaves_the_wish_to_the_next,
+    test_no_two_allocations_get_the_same_node,
+    test_undeploying_removes_the_allocation,
+)
+from tests.unit.server.engine.test_life_cycle import (
+    test_a_failed_step_is_told_with_step_cause_and_next_action,
+    test_a_node_goes_from_enroll_to_an_instance_and_back,
+    test_the_agents_steps_join_the_list_by_priority,
+)
+from tests.unit.server.engine.test_power_sync import (
+    test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers,
+)
+from tests.unit.server.engine.test_runs import (
+    test_a_conductor_that_died_is_followed_by_one_that_goes_on_where_it_was,
+    test_a_node_in_the_middle_of_nothing_is_freed_at_start_with_a_reason,
+    test_an_abort_of_a_running_operation_takes_the_node_out_before_its_next_step,
+    test_an_operation_whose_run_ended_without_a_word_is_found,
+    test_lines_of_a_run_that_lost_the_operation_do_no_harm,
+    test_what_happened_is_in_the_history,
+)
+from tests.unit.server.engine.test_waiting import (
+    test_a_poll_looks_again_when_its_time_has_come_but_not_for_ever,
+    test_a_waiting_node_holds_nothing_and_goes_on_with_a_heartbeat,
+)
+
+__all__ = (
+    "test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers",
+    "test_a_conductor_killed_while_it_reads_the_power_leaves_the_wish_to_the_next",
+    "test_a_conductor_that_died_is_followed_by_one_that_goes_on_where_it_was",
+    "test_a_failed_step_is_told_with_step_cause_and_next_action",
+    "test_a_hold_step_holds_until_unhold_and_the_rest_follows",
+    "test_a_node_goes_from_enroll_to_an_instance_and_back",
+    "test_a_node_in_the_middle_of_nothing_is_freed_at_start_with_a_reason",
+    "test_a_node_that_waits_can_be_deleted_and_its_operation_ends",
+    "test_a_poll_looks_again_when_its_time_has_come_but_not_for_ever",
+    "test_a_waiting_node_holds_nothing_and_goes_on_with_a_heartbeat",
+    "test_an_abort_of_a_running_operation_takes_the_node_out_before_its_next_step",
+    "test_an_operation_whose_run_ended_without_a_word_is_found",
+    "test_lines_of_a_run_that_lost_the_operation_do_no_harm",
+    "test_no_two_allocations_get_the_same_node",
+    "test_the_agents_steps_join_the_list_by_priority",
+    "test_undeploying_removes_the_allocation",
+    "test_what_happened_is_in_the_history",
+)
+
+
+@pytest.fixture(params=["postgresql", "mariadb"])
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EngineHouse]:
+    built = EngineHouse(tmp_path, database_url=databases.emptied(request.param))
+    yield built
+    built.close()
