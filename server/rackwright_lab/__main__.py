@@ -13,6 +13,9 @@ from rackwright_lab.commands import SYSTEM_PATH
 from rackwright_lab.errors import LabError
 from rackwright_lab.images.build import build_images
 from rackwright_lab.options import RackOptions
+from rackwright_lab.simulated.arguments import add_simulated, simulated_options
+from rackwright_lab.simulated.history import check
+from rackwright_lab.simulated.rack import run_simulated
 from rackwright_lab.supervisor import ensure_rack, run_rack, stop_rack
 
 
@@ -25,9 +28,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = parsed.command
     try:
-        if os.geteuid():
-            raise LabError("The lab makes network namespaces and devices: run it as root.")
-        os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
         command(parsed)
     except LabError as error:
         print(f"rackwright_lab: {error}", file=sys.stderr)
@@ -35,7 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _need_root() -> None:
+    if os.geteuid():
+        raise LabError("The lab makes network namespaces and devices: run it as root, or a rack with --simulated.")
+    os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
+
+
 def _rack(parsed: argparse.Namespace) -> None:
+    if parsed.simulated:
+        run_simulated(simulated_options(parsed))
+        return
+    _need_root()
     if parsed.options:
         options = RackOptions.from_json(parsed.options)
     elif parsed.dir:
@@ -50,11 +60,22 @@ def _rack(parsed: argparse.Namespace) -> None:
 
 
 def _stop(parsed: argparse.Namespace) -> None:
+    _need_root()
     _report(stop_rack(parsed.dir))
 
 
 def _images(parsed: argparse.Namespace) -> None:
+    _need_root()
     _report(build_images(parsed.out), images=str(parsed.out))
+
+
+def _check_history(parsed: argparse.Namespace) -> None:
+    images = None if parsed.images < 0 else parsed.images
+    found = check(parsed.dir, images=images, erased=not parsed.unerased)
+    for text in found:
+        print(text)
+    if found:
+        raise LabError(f"The histories in {parsed.dir} are not clean: {len(found)} faults.")
 
 
 def _report(changed: bool, **facts: str) -> None:
@@ -75,6 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     images = commands.add_parser("images", help="build the images that machines boot and get")
     images.add_argument("--out", type=_path, required=True, help="folder for the images")
     images.set_defaults(command=_images)
+    judge = commands.add_parser("check-history", help="judge what happened to the machines of a simulated rack")
+    judge.add_argument("dir", type=_path, help="the rack's folder")
+    judge.add_argument("--images", type=int, default=1, help="images that each machine must have got; -1: any number")
+    judge.add_argument("--unerased", action="store_true", help="disks need not be erased before an image")
+    judge.set_defaults(command=_check_history)
     return parser
 
 
@@ -96,6 +122,7 @@ def _add_rack(rack: argparse.ArgumentParser) -> None:
     rack.add_argument("--no-ipmi", dest="ipmi", action="store_false", help="Redfish only")
     rack.add_argument("--ipxe", metavar="URL", help="serve network boot: the script that iPXE loads")
     rack.add_argument("--options", help=argparse.SUPPRESS)
+    add_simulated(rack)
     rack.set_defaults(command=_rack)
 
 

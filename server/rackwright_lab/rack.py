@@ -5,11 +5,11 @@
 import json
 import logging
 import sys
-from pathlib import Path
 from typing import Any
 
 from rackwright_lab import marks, network
 from rackwright_lab.errors import LabError
+from rackwright_lab.files import write_whole
 from rackwright_lab.ipmi import port, serve_ipmi
 from rackwright_lab.light import LightMachine
 from rackwright_lab.machine import Machine
@@ -78,13 +78,6 @@ def _describe_machine(machine: Machine) -> dict[str, Any]:
         "disk": str(machine.disk),
         "serial": machine.serial,
     }
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader finds all of it or nothing."""
-    new = path.with_name(path.name + ".new")
-    new.write_text(text)
-    new.replace(path)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A whole daemon takes many machines from enroll to active, also where their BMCs fail now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rackwright_lab.simulated.history import check
+from tests.integration.server.simulated_house import Fleet, Rack, running
+
+TIMES = ("--boot-seconds=1.5", "--step-seconds=0.1", "--power-seconds=0.05", "--beat-seconds=0.1")
+FAILING = (
+    {"fault": "unavailable", "percent": 3},
+    {"fault": "connection-reset", "percent": 2},
+    {"fault": "session-expired", "percent": 2},
+    {"fault": "answer-lost", "percent": 2},
+    {"fault": "time-out", "percent": 1, "seconds": 2},
+)
+"""One request in ten fails."""
+
+
+@contextmanager
+def fleet(folder: Path, machines: int) -> Iterator[tuple[Rack, Fleet]]:
+    with running(folder / "rack", machines, *TIMES) as rack:
+        daemon = Fleet(folder / "daemon", rack)
+        try:
+            yield rack, daemon
+        finally:
+            daemon.stop()
+
+
+def test_twenty_machines_become_active_with_each_thing_done_once_and_in_order(tmp_path: Path) -> None:
+    with fleet(tmp_path, 20) as (rack, daemon):
+        daemon.live(daemon.enroll())
+        assert rack.sessions() == 0
+        assert check(rack.folder) == []
+        assert {len(rack.happened("inspected", machine["name"])) for machine in rack.machines} == {1}
+
+
+def test_machines_become_active_though_one_request_in_ten_fails(tmp_path: Path) -> None:
+    with fleet(tmp_path, 5) as (rack, daemon):
+        rack.faults(*FAILING)
+        daemon.live(daemon.enroll(), 90)
+        struck = [entry for machine in rack.machines for entry in rack.happened("fault", machine["name"])]
+        assert len(struck) > 10
+        assert check(rack.folder) == []
