@@ -135,6 +135,7 @@ def test_a_bmc_that_fails_is_reported_with_cause_and_next_action(stage: Stage, b
     failed = run.lines[-1]
     assert failed["cause"].startswith("could not find the system (BMC http://127.0.0.1:")
     assert failed["cause"].endswith("The BMC refuses user name and password (HTTP 401).")
+    assert failed["kind"] == "credentials"
     assert failed["action"] == "Correct user name and password of the BMC."
 
 

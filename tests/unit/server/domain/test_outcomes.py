@@ -48,6 +48,10 @@ NODE = "0b1c"
             {"event": "failed", "cause": "no such light", "action": "Choose another.", "refused": True},
             Failed("deploy.write_image", "no such light", "Choose another.", refused=True),
         ),
+        (
+            {"event": "failed", "cause": "no answer", "action": "Look.", "kind": "silent"},
+            Failed("deploy.write_image", "no answer", "Look.", kind="silent"),
+        ),
         ({"event": "behind"}, Behind()),
     ],
 )
