@@ -22,3 +22,5 @@ class Passthru(BaseModel):
     """The client gets the step's fact ``result``; else an answer at once, and a failure becomes last_error."""
     exclusive: bool = True
     """A locked node refuses the call; else the call waits for the end of the lock."""
+    of: Literal["node", "driver"] = "node"
+    """Whose method it is; that of a driver is called without a node, and has neither its BMC nor its facts."""

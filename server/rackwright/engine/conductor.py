@@ -23,6 +23,7 @@ from rackwright.domain.verbs import PHASES, Phase
 from rackwright.engine import children, composition, operations, plan, recovery, takeover, timeouts, trace, waves
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
+from rackwright.engine.driver_calls import DriverCalls
 from rackwright.engine.lease import LeaseWatch
 from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.membership import Fenced
@@ -60,6 +61,7 @@ class Conductor:
         self._progress = Progress(world)
         self._power = PowerSync(world)
         self._allocator = Allocator(world, self._power)
+        self._calls = DriverCalls(world)
         subjects = Subjects(world, self._runs)
         self._door = Door(self.door_path, lambda *asked: steadily(lambda: subjects.answer(*asked), world))
         self._changes = Changes(world.database)
@@ -91,6 +93,7 @@ class Conductor:
     def _join(self) -> None:
         self._world.membership.register(list(self._world.catalog.hardware_types))
         recovery.recover(self._world)
+        self._calls.recover()
 
     def serve(self, stop: threading.Event) -> None:
         """Work until ``stop`` is set; runs that go on then may end in their own time, up to a limit.
@@ -140,6 +143,9 @@ class Conductor:
         self._start_ready()
         self._looks += self._allocator.work()
         self._start_looks()
+        for run, heard, conclude in self._calls.work(self._free_slots()):
+            self._runs.add(run)
+            self._launch(run, f"rackwright.metal.{run.phase}", heard, conclude)
         due = (timeouts.next_look(self._world), self._allocator.next_look())
         self._next_look = min((each for each in due if each is not None), default=None)
 

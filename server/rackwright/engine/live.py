@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rackwright.domain.steps import Step, Steps
 from rackwright.domain.verbs import Phase
@@ -23,6 +24,8 @@ class LiveRun:
     """Position of the first step in the list of every operation of the run."""
     operations: Mapping[str, str | None]
     """Node to operation; None in a run that only looks."""
+    contexts: Mapping[str, Mapping[str, Any]] | None = None
+    """What the door tells by host, in a run that is about no node."""
     cancelled: threading.Event = field(default_factory=threading.Event)
     _marks: set[str] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)

@@ -46,6 +46,8 @@ class Subjects:
         run = self._runs.get(run_id)
         if run is None:
             raise UnknownRun(run=run_id)
+        if run.contexts is not None:
+            return dict(run.contexts)
         if index is None:
             return self._inventory(run)
         if run.step(index) is None:

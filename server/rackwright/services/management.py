@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -73,11 +74,18 @@ async def ask(
     when no answer comes in time; the step then goes on by itself.
     """
     uuid = await _begun(ident, question, args or {}, context, unattended=False)
+    return await answered(partial(_look, uuid, context.engine), f"{question.attempted} of node {ident}")
+
+
+async def answered(look: Callable[[], dict[str, Any] | None], what: str) -> dict[str, Any]:
+    """Return what ``look`` finds, which finds nothing as long as there is no answer; raise Unavailable, or as it does.
+
+    ``what`` names in a text what has not ended in time.
+    """
     end = monotonic() + _LONGEST
-    while (found := await run_sync(_look, uuid, context.engine)) is None:
+    while (found := await run_sync(look)) is None:
         if monotonic() > end:
-            text = f"{question.attempted} of node {ident} has not ended in {_LONGEST:.0f} s; try again later."
-            raise Unavailable(text)
+            raise Unavailable(f"{what} has not ended in {_LONGEST:.0f} s; try again later.")
         await asyncio.sleep(_PAUSE)
     return found
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from fastapi import Response
 
-from rackwright.api.deps import Arg, Args, CallDep, checked_ident, reply
+from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
 from rackwright.api.kinds import TEXT
 from rackwright.api.routing import Router
 from rackwright.domain.errors import Invalid
 from rackwright.services import vendor
-from rackwright.services.vendor import Methods
+from rackwright.services.vendor import Called, Methods
 
 router = Router(prefix="/v1", tags=["vendor methods"])
 
@@ -55,12 +55,20 @@ async def call_named(call: CallDep, ident: str) -> Response:
     return await _called(call, ident, call.query(_METHOD).get("method", ""))
 
 
-async def _called(call: CallDep, ident: str, method: str) -> Response:
+async def _called(call: Call, ident: str, method: str) -> Response:
+    request = vendor.call(checked_ident(ident), method, call.request.method, _args(call), context=call.context)
+    return _answer(await request)
+
+
+def _args(call: Call) -> dict[str, Any]:
     args = call.json()
     if args is not None and not isinstance(args, dict):
         raise Invalid("The body must be a JSON object with the arguments of the vendor method.")
-    verb = call.request.method
-    ended, result = await vendor.call(checked_ident(ident), method, verb, args or {}, context=call.context)
+    return args or {}
+
+
+def _answer(called: Called) -> Response:
+    ended, result = called
     return reply(result) if ended else reply(status=202)
 
 
@@ -71,14 +79,16 @@ def methods_of_driver(call: CallDep, name: str) -> Response:
     return reply(_shown(vendor.methods_of_driver(name, context=call.context)))
 
 
-def call_driver(call: CallDep, name: str, method: str) -> Response:
-    """Call a method of a driver."""
-    vendor.call_driver(name, method, context=call.context)
+async def call_driver(call: CallDep, name: str, method: str) -> Response:
+    """Call a method of a driver; one that is waited for answers with its result."""
+    call.query({})
+    return _answer(await vendor.call_driver(name, method, call.request.method, _args(call), context=call.context))
 
 
-def call_driver_named(call: CallDep, name: str) -> Response:
+async def call_driver_named(call: CallDep, name: str) -> Response:
     """Call the method that the query argument ``method`` names."""
-    vendor.call_driver(name, call.query(_METHOD).get("method", ""), context=call.context)
+    method = call.query(_METHOD).get("method", "")
+    return _answer(await vendor.call_driver(name, method, call.request.method, _args(call), context=call.context))
 
 
 _CALLS: Mapping[str, tuple[Callable[..., Any], str]] = {
