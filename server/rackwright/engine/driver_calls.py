@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.outcomes import Failed, Learned, cut, failure_text, parse
+from rackwright.domain.outcomes import Failed, Learned, Waiting, cut, failure_text, parse
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
 from rackwright.engine import composition
@@ -115,6 +115,8 @@ class Heard:
                 self.facts |= facts
             case Failed() as failed:
                 self.failed = failed
+            case Waiting():
+                self.failed = Failed("", "it waits, which no method of a driver can do", "Correct the role.")
 
     def reached(self, mark: str) -> None:
         """Let the door answer that waits for this mark."""

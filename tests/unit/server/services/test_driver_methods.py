@@ -15,7 +15,7 @@ import pytest
 from sqlmodel import select
 
 from rackwright.domain.errors import DriverNotFound, Invalid, MissingParameter, OperationFailed
-from rackwright.domain.outcomes import Failed, Learned
+from rackwright.domain.outcomes import Failed, Learned, WaitFor, Waiting
 from rackwright.domain.passthru import Passthru
 from rackwright.domain.steps import ArgInfo
 from rackwright.domain.verbs import Interface, Phase
@@ -124,6 +124,12 @@ def test_the_run_of_a_method_is_told_the_driver_and_the_arguments_and_no_node(ho
 def test_a_method_that_fails_tells_why(house: EngineHouse, refused: bool, error: type[Exception]) -> None:
     house.script["vendor.find_racks"] = Failed("", "the room is dark", "Switch on the light.", refused)
     with pytest.raises(error, match=r"vendor\.find_racks failed: the room is dark\. Switch on the light"):
+        call(house, "find_racks", {"room": "B"})
+
+
+def test_a_method_of_a_driver_cannot_wait(house: EngineHouse) -> None:
+    house.script["vendor.find_racks"] = Waiting(WaitFor.POLL, 1)
+    with pytest.raises(OperationFailed, match="Correct the role"):
         call(house, "find_racks", {"room": "B"})
 
 
