@@ -47,6 +47,7 @@ from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, 
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, Verb, phase_of, possible, transition_for
 from rackwright.interface_settings import InterfaceSettings
+from rackwright.services import numbers
 from rackwright.settings import Settings
 
 _LATEST = max(max(verb.since, *verb.arguments.values(), *verb.since_in.values(), 0) for verb in VERBS.values())
@@ -267,8 +268,30 @@ def _type(schema: Mapping[str, Any]) -> str:
     return f"{name} of at most {longest}" if longest else name
 
 
+def metrics_page() -> str:
+    """Return the page about the numbers for Prometheus: name, kind, labels and meaning of each."""
+    rows = (
+        f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {about} |"
+        for name, kind, labels, about in numbers.described()
+    )
+    return "\n".join(
+        [
+            *_head("metrics", "Metrics"),
+            "What `/metrics` tells; how to use it is told in [Watch the daemon and the fleet](../howto/observe.md). Gauges",
+            "are read from the database when they are asked for. All others are noted by the processes, and go on when a",
+            "process is started again. A histogram is told as `_bucket`, `_sum` and `_count`; times are in seconds.",
+            "",
+            "| name | kind | labels | meaning |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
 PAGES: Mapping[str, Page] = {
     "api": Page("docs/reference/api.md", api_page),
+    "metrics": Page("docs/reference/metrics.md", metrics_page),
     "settings": Page("docs/reference/settings.md", settings_page),
     "states": Page("docs/explanation/states.md", states_page),
     "steps": Page("docs/reference/steps.md", steps_page),

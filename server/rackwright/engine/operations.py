@@ -323,5 +323,5 @@ def _tell(operation: Operation, node: Node, place: Place, *, session: Session, w
         transitions.record(node, operation.error, event_type=transitions.EVENT_TYPES[phase], **common)
     flow = plan.flow_name(phase, operation.verb)
     if flow and world.settings.record_step_flows_in_history:
-        text = f"Ended as {operation.status} in {ProvisionState(node.provision_state)}."
+        text = f"Ended as {operation.status} in {ProvisionState(node.provision_state)}. {timeline.summary(operation)}"
         transitions.record(node, text, event_type=f"{flow}_end", severity="INFO", **common)

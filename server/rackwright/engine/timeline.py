@@ -97,6 +97,12 @@ def told(operation: Operation, *, at: datetime) -> dict[str, Any]:
     }
 
 
+def summary(operation: Operation) -> str:
+    """Return in a sentence where the time of an operation that is over went."""
+    spent = told(operation, at=operation.finished_at or operation.updated_at)["seconds"]
+    return f"Seconds: {', '.join(f'{activity} {seconds:.0f}' for activity, seconds in spent.items())}."
+
+
 def _between(begin: datetime, end: datetime) -> float:
     return round(max((end - begin).total_seconds(), 0.0), 3)
 

@@ -17,7 +17,7 @@ from rackwright.reference import PAGES, main, member_docs, states_page, steps_sc
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", ["api", "states", "steps", "steps-schema"])
+@pytest.mark.parametrize("name", ["api", "metrics", "states", "steps", "steps-schema"])
 def test_the_kept_file_is_current(name: str) -> None:
     page = PAGES[name]
     assert (ROOT / page.path).read_text() == page.make(), "run: python -m rackwright.reference --write"
