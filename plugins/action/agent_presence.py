@@ -37,4 +37,4 @@ class ActionModule(WaveAction):
             return False
         given = {key: value for key, value in context["bmc"].items() if key in BMC_ARGUMENTS}
         with connect(given) as bmc:
-            return bmc.media(image).image == image and bmc.power_state() == "on"
+            return bmc.power_state() == "on" and bmc.media(image).image == image

@@ -70,6 +70,7 @@ class RedfishBmc(Bmc):
         with service.attempting("find the system"):
             self._path, self._system = self._find(system_id)
         self._is_fresh = True
+        self._seen: dict[tuple[str, ...], Drives] = {}
 
     @property
     def machine(self) -> str:
@@ -80,7 +81,7 @@ class RedfishBmc(Bmc):
         """Read the system anew."""
         with self._service.attempting("read the system"):
             self._system = self._service.get(self._path)
-        self._is_fresh = True
+        self._is_fresh, self._seen = True, {}
 
     def _find(self, system_id: str | None) -> tuple[str, Data]:
         if system_id and system_id.startswith("/") and (system := self._service.find(system_id, absent=(404,))):
@@ -232,20 +233,27 @@ class RedfishBmc(Bmc):
     def _drives(self, devices: Sequence[str]) -> Drives:
         return Drives(self._service, self._system, devices)
 
+    def _drives_seen(self, devices: Sequence[str]) -> Drives:
+        """Return the drives; those that have just been looked into count as now once."""
+        seen, self._seen = self._seen, {}
+        return seen.get(tuple(devices)) or self._drives(devices)
+
     def media(self, expected: str | None = None, *, devices: Sequence[str] = DRIVES[:1]) -> Media:
         """Look into the virtual drives."""
         with self._service.attempting("read the virtual media"):
-            return Media(self._drives(devices).image(expected))
+            drives = self._drives(devices)
+            self._seen = {tuple(devices): drives}
+            return Media(drives.image(expected))
 
     def insert(self, url: str, *, devices: Sequence[str] = DRIVES[:1]) -> None:
         """Insert the image, and see that it is in."""
         with self._service.attempting(f"insert {url}"):
-            self._drives(devices).insert(url)
+            self._drives_seen(devices).insert(url)
 
     def eject(self, *, devices: Sequence[str] = DRIVES[:1]) -> None:
         """Eject whatever is inserted, and see that it is out."""
         with self._service.attempting("eject the virtual media"):
-            self._drives(devices).eject()
+            self._drives_seen(devices).eject()
 
     def drives(self) -> list[Drive]:
         """Look at the virtual drives of all kinds."""

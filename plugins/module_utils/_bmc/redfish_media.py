@@ -42,12 +42,16 @@ TRIES = 3
 
 
 class Drives:
-    """The drives of one system that take images of some kinds (see KINDS), and what is in them."""
+    """The drives of one system that take images of some kinds (see KINDS), and what is in them.
+
+    They are read once; after a change, again.
+    """
 
     def __init__(self, service: Service, system: Data, devices: Sequence[str]) -> None:
         self._service = service
         self._system = system
         self._devices = devices
+        self._known: list[tuple[str, Data]] | None = None
 
     def listed(self) -> list[Drive]:
         """Return the drives."""
@@ -69,6 +73,7 @@ class Drives:
             return
         self.eject()
         path, drive = self._best()
+        self._known = None
         if INSERT in (drive.get("Actions") or {}):
             VirtualMedia(self._service.connector(), path).insert_media(url)
         else:
@@ -85,6 +90,7 @@ class Drives:
         for path, drive in list(self._full()):
             for _attempt in range(TRIES):
                 self._eject(path, drive)
+                self._known = None
                 if self._await(path, lambda drive: not _is_full(drive)):
                     break
             else:
@@ -121,6 +127,11 @@ class Drives:
 
     def _drives(self) -> list[tuple[str, Data]]:
         """Return the drives of the wanted kinds: the system's own, or else those of the BMC that manages it."""
+        if self._known is None:
+            self._known = self._read()
+        return self._known
+
+    def _read(self) -> list[tuple[str, Data]]:
         for collection in self._collections():
             found = [(path, self._service.find(path)) for path in members(self._service.find(collection))]
             if drives := [(path, drive) for path, drive in found if set(_device_types(drive)) & set(self._devices)]:

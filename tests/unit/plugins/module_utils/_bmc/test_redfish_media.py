@@ -64,6 +64,26 @@ def test_another_image_is_ejected_first(bmc: BmcServer) -> None:
     assert bmc.calls() == [INSERT, EJECT, INSERT]
 
 
+def test_an_insertion_right_after_a_look_does_not_look_again(bmc: BmcServer) -> None:
+    with connect(bmc.context()) as machine:
+        assert machine.media(ISO).image is None
+        machine.insert(ISO)
+        # The look, then how sushy reads what it may send, then whether the image is in.
+        assert [one.path for one in bmc.log if one.method == "GET"].count(DRIVE) == 3
+        machine.eject()
+        assert machine.media().image is None
+
+
+def test_what_was_seen_before_a_change_is_not_believed_after_it(bmc: BmcServer) -> None:
+    with connect(bmc.context()) as machine:
+        machine.insert(ISO)
+        assert machine.media().image == ISO
+        bmc.resources[DRIVE].update(Image=None, Inserted=False)
+        machine.forget()
+        machine.insert(ISO)
+    assert bmc.calls() == [INSERT, INSERT]
+
+
 def test_a_drive_without_actions_is_changed_itself(bmc: BmcServer) -> None:
     def habit(request: Request) -> Answer | None:
         if request.method != "PATCH":
