@@ -13,11 +13,11 @@ from rackwright_lab.simulated.machine import Machine
 
 
 class Control:
-    """The control service: GET of ``/machines``, ``/machines/NAME``, ``/sessions``; GET and PUT of ``/faults``."""
+    """The control service: GET of ``/machines``, ``/machines/NAME``, ``/load``; GET and PUT of ``/faults``."""
 
-    def __init__(self, machines: Sequence[Machine], faults: Faults, sessions: Callable[[], int]) -> None:
+    def __init__(self, machines: Sequence[Machine], faults: Faults, load: Callable[[], Data]) -> None:
         self._machines = {machine.name: machine for machine in machines}
-        self._faults, self._sessions = faults, sessions
+        self._faults, self._load = faults, load
 
     async def answer(self, request: Request) -> Answer:
         """Answer a request."""
@@ -40,8 +40,8 @@ class Control:
         match path:
             case ["faults"]:
                 return {"faults": [vars(rule) for rule in self._faults.rules]}
-            case ["sessions"]:
-                return {"open": self._sessions()}
+            case ["load"]:
+                return self._load()
             case ["machines"]:
                 return {"machines": [_describe(machine) for machine in self._machines.values()]}
             case ["machines", name] if name in self._machines:

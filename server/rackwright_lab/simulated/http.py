@@ -65,8 +65,13 @@ async def listen(
     async def answer(asked: web.BaseRequest) -> web.StreamResponse:
         return await _send(asked, await handler(await _read(asked)))
 
-    server = web.Server(answer, handler_cancellation=True, access_log=None, client_max_size=_LARGEST)
-    listening = await asyncio.get_running_loop().create_server(server, host, port, ssl=tls, backlog=_BACKLOG)
+    loop = asyncio.get_running_loop()
+
+    def made(*parts: Any) -> web.BaseRequest:
+        return web.BaseRequest(*parts, loop, client_max_size=_LARGEST)
+
+    server = web.Server(answer, request_factory=made, handler_cancellation=True, access_log=None)
+    listening = await loop.create_server(server, host, port, ssl=tls, backlog=_BACKLOG)
     return int(listening.sockets[0].getsockname()[1]), listening
 
 

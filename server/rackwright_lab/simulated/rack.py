@@ -87,7 +87,7 @@ class Rack:
         agents.machines = {machine.name: machine for machine in self.machines}
         await self._serve_agents(agents)
         urls = await self._serve_bmcs()
-        port = await self._listen(Control(self.machines, self.faults, self._sessions).answer)
+        port = await self._listen(Control(self.machines, self.faults, self._load).answer)
         write_whole(options.description, json.dumps(self._describe(urls, port), indent=2) + "\n")
 
     async def _serve_agents(self, agents: _Agents) -> None:
@@ -116,8 +116,12 @@ class Rack:
         self._servers.append(server)
         return found
 
-    def _sessions(self) -> int:
-        return sum(len(service.sessions) for service in self._services)
+    def _load(self) -> Data:
+        services = self._services
+        return {
+            "sessions": sum(len(service.sessions) for service in services),
+            "requests": sum(service.requests for service in services),
+        }
 
     def _describe(self, urls: Sequence[str], control: int) -> Data:
         return {

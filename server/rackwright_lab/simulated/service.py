@@ -89,10 +89,12 @@ class Service:
         self._faults = self._only.faults if self._only else shared
         self._updates = Updates()
         self._uuid = str(uuid.uuid4())
+        self.requests = 0
         self.sessions = Sessions(session_seconds)
 
     async def answer(self, request: Request) -> Answer:
         """Answer a request, or not, as the faults will."""
+        self.requests += 1
         machine, key = self._find(request.path)
         faults = machine.faults if machine else self._faults
         if machine and self._updates.is_away(machine):

@@ -28,8 +28,8 @@ QUICK = ("--boot-seconds=0.3", "--step-seconds=0.1", "--power-seconds=0.02", "--
 class Rack:
     """What a test knows of the rack, and its control service."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, pid: int) -> None:
+        self.folder, self.pid = folder, pid
         self.facts = json.loads((folder / "rack.json").read_text())
         self.machines: list[Data] = self.facts["machines"]
         self.client = httpx.Client(base_url=self.facts["control"], timeout=30, trust_env=False)
@@ -42,9 +42,13 @@ class Rack:
         """Have these faults, and no others, from now on."""
         self.client.put("/faults", json={"faults": list(rules)}).raise_for_status()
 
+    def load(self) -> Data:
+        """Return how many requests the BMCs have got, and how many sessions are open."""
+        return dict(self.client.get("/load").raise_for_status().json())
+
     def sessions(self) -> int:
         """Return how many sessions are open."""
-        return int(self.client.get("/sessions").raise_for_status().json()["open"])
+        return int(self.load()["sessions"])
 
     def history(self, name: str = "node-1") -> list[Data]:
         """Return what happened to a machine."""
@@ -69,7 +73,7 @@ def running(folder: Path, machines: int, *arguments: str) -> Iterator[Rack]:
         )
     try:
         until((folder / "rack.json").exists, 30, f"a rack (see {folder / 'rack.log'})")
-        rack = Rack(folder)
+        rack = Rack(folder, process.pid)
         yield rack
         rack.client.close()
     finally:

@@ -1,0 +1,146 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Take simulated machines from enroll to active, with inspection and cleaning, and tell what that takes of the daemon.
+
+Run it as ``python -m tests.benchmark.fleet [machines] [setting=value ...]``, from the root of the tree. Linux only. The
+simulator runs beside and is not counted. Times of the machines: 2 s to boot, 0.5 s for each step of an agent, whose
+heartbeat follows at once.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rackwright_lab.simulated import history
+from tests.benchmark.processes import cpu, memory
+from tests.integration.server.simulated_house import Fleet, running
+
+MACHINES = ("--boot-seconds=2", "--step-seconds=0.5", "--beat-seconds=0")
+LIMIT = 3600.0
+POLL = 1.0
+_LAST = {"enroll": "manage", "available": "active"}
+_SECOND = ("inspect", "provide")
+
+
+@dataclass
+class Peak:
+    """The most memory that the daemon had, MiB, and the CPU seconds of its processes at the last look, by name."""
+
+    rss: float = 0.0
+    pss: float = 0.0
+    cpu: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+@contextmanager
+def watched(daemon: Fleet) -> Iterator[Peak]:
+    """Look at the daemon again and again."""
+    peak, over = Peak(), threading.Event()
+
+    def look() -> None:
+        while not over.wait(POLL):
+            now = memory(daemon.process.pid)
+            peak.rss, peak.pss = max(peak.rss, now.rss), max(peak.pss, now.pss)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    yield peak
+    over.set()
+    thread.join()
+    peak.cpu = cpu(daemon.process.pid)
+    api, conductor = (daemon.child(name) for name in ("api", "conductor"))
+    peak.parts = {"api": cpu(api) if api else 0.0, "conductor and runs": cpu(conductor) if conductor else 0.0}
+
+
+def live(daemon: Fleet, uuids: Sequence[str]) -> None:
+    """Ask each node for its next verb as soon as it rests; return when all are active."""
+    asked: dict[str, list[str]] = {uuid: [] for uuid in uuids}
+    end = time.monotonic() + LIMIT
+    while True:
+        seen = daemon.nodes()
+        for uuid, verbs in asked.items():
+            verb = _next(seen[uuid], verbs)
+            if verb:
+                daemon.verb([uuid], verb)
+                verbs.append(verb)
+        if all(node["provision_state"] == "active" for node in seen.values()):
+            return
+        if time.monotonic() > end:
+            raise SystemExit(f"not all are active after {LIMIT} s: {_states(seen)}")
+        time.sleep(POLL)
+
+
+def _next(node: Mapping[str, Any], verbs: Sequence[str]) -> str | None:
+    if node["last_error"]:
+        raise SystemExit(f"{node['uuid']}: {node['last_error']}")
+    if node["reservation"] or node["target_provision_state"]:
+        return None
+    state = node["provision_state"]
+    wanted = _SECOND["inspect" in verbs] if state == "manageable" else _LAST.get(state)
+    return None if wanted in verbs else wanted
+
+
+def _states(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    states = [node["provision_state"] for node in nodes.values()]
+    return {state: states.count(state) for state in sorted(set(states))}
+
+
+def delays(folder: Path) -> list[float]:
+    """Return the seconds from each heartbeat that let a node go on to the next command at its agent."""
+    found = []
+    for entries in history.read(folder).values():
+        beat = None
+        for entry in entries:
+            if entry["what"] == "heartbeat" and entry["status"] == 202 and beat is None:
+                beat = entry["at"]
+            elif entry["what"] == "command begins" and beat is not None:
+                found.append(entry["at"] - beat)
+                beat = None
+            elif entry["what"] in ("reset", "power"):
+                beat = None
+    return found
+
+
+def _share(values: Sequence[float], percent: int) -> float:
+    """Return what so many per cent of the sorted values do not exceed."""
+    return values[len(values) * percent // 100]
+
+
+def main(machines: int = 20, *settings: str) -> None:
+    """Measure, and tell."""
+    given = dict(word.split("=", 1) for word in settings)
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder, "rack"), machines, *MACHINES) as rack:
+        daemon = Fleet(Path(folder, "daemon"), rack, **given)
+        try:
+            with watched(daemon) as peak:
+                idle, began = cpu(daemon.process.pid), time.monotonic()
+                live(daemon, daemon.enroll())
+                wall = time.monotonic() - began
+        finally:
+            daemon.stop()
+        waits, requests = sorted(delays(rack.folder)), rack.load()["requests"]
+        simulator = cpu(rack.pid)
+        faults = history.check(rack.folder)
+    parts = ", ".join(f"{name} {seconds / machines:.3f}" for name, seconds in peak.parts.items())
+    lines = (
+        f"{machines} machines from enroll to active in {wall:.0f} s",
+        f"{(peak.cpu - idle) / machines:.3f} CPU seconds for each ({parts}), the simulator {simulator / machines:.3f}",
+        f"peak memory {peak.rss:.0f} MiB, {peak.pss:.0f} MiB with shared parts divided",
+        f"{requests / machines:.0f} requests to the BMC of each",
+        f"heartbeat to next command: median {statistics.median(waits):.2f} s, p99 {_share(waits, 99):.2f} s",
+        *faults,
+    )
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main(*(int(word) for word in sys.argv[1:2]), *sys.argv[2:])
