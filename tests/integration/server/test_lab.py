@@ -98,8 +98,11 @@ class Rack:
 
     def namespace(self) -> str:
         """Return the network namespace of the rack's first process."""
-        children = subprocess.run(["pgrep", "--parent", str(self.pid)], check=True, capture_output=True, text=True)
-        return str(Path(f"/proc/{children.stdout.split()[0]}/ns/net").readlink())
+        return str(Path(f"/proc/{self.child()}/ns/net").readlink())
+
+    def child(self) -> int:
+        """Return the process that the supervisor of the rack started."""
+        return int(Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()[0])
 
 
 @pytest.fixture(scope="module")
@@ -305,8 +308,7 @@ def test_nothing_is_left_of_a_rack_that_was_stopped(rack: Rack) -> None:
 @pytest.mark.parametrize("victim", ["supervisor", "rack"])
 def test_a_rack_starts_again_right_after_it_was_killed(rack: Rack, victim: str) -> None:
     rack.reset("On")
-    child = subprocess.run(["pgrep", "--parent", str(rack.pid)], check=True, capture_output=True, text=True).stdout
-    os.kill({"supervisor": rack.pid, "rack": int(child)}[victim], signal.SIGKILL)
+    os.kill({"supervisor": rack.pid, "rack": rack.child()}[victim], signal.SIGKILL)
     wait_for(lambda: json.loads(ensure(rack.folder).stdout)["changed"], "another rack")
     again = Rack(rack.folder)
     assert again.pid != rack.pid
