@@ -42,7 +42,7 @@ def dev(session: nox.Session) -> None:
     LINK.parent.mkdir(parents=True, exist_ok=True)
     if not LINK.is_symlink():
         LINK.symlink_to("../../../..")
-    everything = ".[keystone,lab,top]"
+    everything = ".[keystone,lab,mariadb,postgresql,top]"
     session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", everything)
 
 
@@ -51,7 +51,7 @@ def pin(session: nox.Session) -> None:
     """Renew the pinned versions of all that the checks and the packages need."""
     resolve = ("uv", "pip", "compile", "--quiet", "--universal", "--upgrade", "--no-annotate", "--python-version=3.11")
     told_as = ("--custom-compile-command", "nox -s pin")
-    session.run(*resolve, *told_as, "--extra=lab", "--group=dev", "--output-file", PINS, "pyproject.toml")
+    session.run(*resolve, *told_as, "--all-extras", "--group=dev", "--output-file", PINS, "pyproject.toml")
     for wanted in Path("tests/peers").glob("*.in"):
         session.run(*resolve, *told_as, "--output-file", str(wanted.with_suffix(".txt")), str(wanted))
 
@@ -155,7 +155,7 @@ def molecule(session: nox.Session) -> None:
 @nox.session(default=False)
 def conformance(session: nox.Session) -> None:
     """Run real clients, unmodified, against the daemon; arguments name clients."""
-    session.run("python", "-m", "tests.conformance", *session.posargs)
+    session.run("python", "-m", "tests.conformance", *session.posargs, interrupt_timeout=60, terminate_timeout=60)
 
 
 @nox.session

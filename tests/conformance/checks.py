@@ -12,7 +12,7 @@ from typing import Literal
 
 import yaml
 
-from tests.conformance.servers import Server
+from tests.conformance.servers import RACKS, Kind, Place, Server
 
 Outcome = Literal["passed", "failed", "skipped"]
 KNOWN = Path(__file__).parent / "known.yml"
@@ -38,11 +38,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Peer:
-    """A client: its name for people, how it is run, and whether it asks an identity service first."""
+    """A client: its name for people, how it is run, and where the server stands that it is run against."""
 
     title: str
     run: Callable[[Server], Iterable[Check]]
-    behind_keystone: bool = False
+    place: Place = "alone"
+
+    def is_for(self, kind: Kind) -> bool:
+        """Whether it is run against that kind of server: a real Ironic is not set up for the rack."""
+        return kind == "rackwright" or self.place not in RACKS
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,14 @@ from typing import Literal
 
 from tests import peer_ironic
 from tests.conformance.keystone import PASSWORD, SERVICE, SYSTEM_ADMIN, Keystone, keystone
+from tests.conformance.rack import Rack, on_rack
 from tests.integration.server.daemon_house import Daemon
 
 Kind = Literal["rackwright", "ironic"]
+Place = Literal["alone", "keystone", "light rack", "virtual rack"]
+"""Where a server stands: open to everyone, behind an identity service, or by a machine of the rack, light or not."""
+
+RACKS = ("light rack", "virtual rack")
 
 
 @dataclass(frozen=True)
@@ -26,14 +31,22 @@ class Server:
     url: str
     folder: Path
     identity: str | None = None
+    rack: Rack | None = None
 
 
 @contextlib.contextmanager
-def serving(kind: Kind, folder: Path, *, behind_keystone: bool) -> Iterator[Server]:
-    """Start a server with fake hardware; behind keystone, only those with a token are let in."""
+def serving(kind: Kind, folder: Path, place: Place) -> Iterator[Server]:
+    """Start a server with fake hardware, or on a rack; behind keystone, only those with a token are let in.
+
+    Raises CannotServeError when this computer has not what the place needs.
+    """
     with contextlib.ExitStack() as stack:
-        identity = stack.enter_context(keystone()) if behind_keystone else None
         state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-")))
+        if place in RACKS:
+            rack = stack.enter_context(on_rack(state, folder, light=place == "light rack"))
+            yield Server(kind, rack.daemon.url, folder, rack=rack)
+            return
+        identity = stack.enter_context(keystone()) if place == "keystone" else None
         url = stack.enter_context(STARTERS[kind](state, folder, identity))
         if identity:
             identity.offer("baremetal", url)

@@ -112,6 +112,7 @@ def _add_settings(root: Path) -> None:
     shutil.copy("/etc/ld.so.conf", root / "etc")
     shutil.copytree("/etc/ld.so.conf.d", root / "etc/ld.so.conf.d")
     run("ldconfig", "-r", root)
+    (root / "etc/ipa-rescue-config").mkdir()  # where the agent writes the password of a rescue
     (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
     (root / "etc/group").write_text("".join(f"{name}:x:{number}:\n" for name, number in _GROUPS.items()))
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n")

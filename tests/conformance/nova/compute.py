@@ -3,7 +3,9 @@
 """What Nova's compute manager does with its driver for bare metal, run in Nova's own environment.
 
 The driver, its client and its settings are Nova's; the instance, flavor, image and network are objects of Nova's own
-classes, filled here and kept in no database. One JSON object a line on standard output tells how each step went.
+classes, filled here and kept in no database. The first line of standard input is JSON with ``node``, ``address``,
+``image``, ``config_drive`` and ``password``. Each one after it names a step, of which a line of JSON on standard output
+tells how it went.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from nova.network import model
 from nova.virt import virtapi
 from nova.virt.ironic.driver import IronicDriver
 
-PROJECT, USER, IMAGE, VIF = (str(uuid.uuid4()) for _ in range(4))
+PROJECT, USER, VIF = (str(uuid.uuid4()) for _ in range(3))
 
 
 class Instance(objects.Instance):
@@ -41,32 +43,36 @@ def flavor():
     )  # fmt: skip
 
 
-def instance(node):
+def instance(given):
     """Return an instance that the scheduler has put on a node."""
     return Instance(
-        context.get_admin_context(), uuid=str(uuid.uuid4()), node=node, host="compute", flavor=flavor(),
-        display_name="one", hostname="one", project_id=PROJECT, user_id=USER, image_ref=IMAGE, config_drive="",
-        system_metadata={"owner_user_name": "me", "owner_project_name": "us"}, metadata={}, vm_state=vm_states.BUILDING,
-        task_state=task_states.SPAWNING, info_cache=objects.InstanceInfoCache(network_info=network()),
-        key_data=None, user_data=None, default_ephemeral_device=None,
+        context.get_admin_context(), uuid=str(uuid.uuid4()), node=given["node"], host="compute", flavor=flavor(),
+        display_name="one", hostname="one", project_id=PROJECT, user_id=USER, image_ref=given["image"],
+        config_drive=given["config_drive"], system_metadata={"owner_user_name": "me", "owner_project_name": "us"},
+        metadata={}, vm_state=vm_states.BUILDING, task_state=task_states.SPAWNING, root_device_name=None,
+        info_cache=objects.InstanceInfoCache(network_info=network(given["address"])), key_name=None, key_data=None,
+        user_data=None, default_ephemeral_device=None, availability_zone=None, launch_index=0, reservation_id="r-1",
+        keypairs=objects.KeyPairList(objects=[]), device_metadata=None, numa_topology=None,
+        ec2_ids=objects.EC2Ids(instance_id="i-1", ami_id="ami-1", kernel_id=None, ramdisk_id=None),
     )  # fmt: skip
 
 
-def network():
-    """Return the network of the instance: one interface with a fixed address."""
-    subnet = model.Subnet(cidr="192.0.2.0/24", ips=[model.FixedIP("192.0.2.7")], version=4)
+def network(address):
+    """Return the network of the instance: one interface with a fixed address, on the card of that MAC address."""
+    subnet = model.Subnet(cidr="192.0.2.0/24", ips=[model.FixedIP(address="192.0.2.7")], version=4)
     wire = model.Network(id=str(uuid.uuid4()), bridge=None, label="net", subnets=[subnet])
-    return model.NetworkInfo([model.VIF(id=VIF, address="52:54:00:00:00:50", network=wire, type="other")])
+    return model.NetworkInfo([model.VIF(id=VIF, address=address, network=wire, type="other")])
 
 
 class Compute:
     """The driver, and the one instance that it is asked to run."""
 
-    def __init__(self, node):
+    def __init__(self, given):
         self.driver = IronicDriver(virtapi.VirtAPI())
-        self.node, self.instance, self.network = node, instance(node), network()
+        self.given, self.node, self.instance = given, given["node"], instance(given)
+        self.network = network(given["address"])
         self.context = context.get_admin_context()
-        self.image = objects.ImageMeta(id=IMAGE, name="image", properties=objects.ImageMetaProps())
+        self.image = objects.ImageMeta(id=given["image"], name="image", properties=objects.ImageMetaProps())
 
     def shown(self):
         """Return the node as the driver reads it."""
@@ -108,7 +114,7 @@ class Compute:
     def refuse_second(self):
         """Refuse the node to a second instance."""
         try:
-            self.driver.prepare_for_spawn(instance(self.node))
+            self.driver.prepare_for_spawn(instance(self.given))
         except Exception as error:
             assert "not available" in str(error), error
         else:
@@ -136,7 +142,7 @@ class Compute:
 
     def rescue(self):
         """Boot the rescue system."""
-        self.driver.rescue(self.context, self.instance, self.network, self.image, "secret", None, None)
+        self.driver.rescue(self.context, self.instance, self.network, self.image, self.given["password"], None, None)
         self.is_in("rescue")
 
     def unrescue(self):
@@ -167,16 +173,13 @@ class Compute:
         self.driver.destroy(self.context, self.instance, self.network)
 
 
-STEPS = ("resources", "spawn", "refuse_second", "power_off", "power_on", "reboot_hard", "reboot_soft", "rescue",
-         "unrescue", "rebuild", "volume_connector", "interfaces", "destroy")  # fmt: skip
-
-
-def main(settings, node):
-    """Take one step after the other and tell how each went."""
+def main(settings):
+    """Take one step after the other, as they are named, and tell how each went."""
     config.parse_args(["nova-compute", "--config-file", settings])
     objects.register_all()
-    compute = Compute(node)
-    for step in STEPS:
+    compute = Compute(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        step = line.strip()
         try:
             getattr(compute, step)()
         except Exception as error:

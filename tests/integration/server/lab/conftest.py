@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.server.lab.image_server import ImageServer, serve_images
+from tests.integration.server.lab.image_server import ImageServer, lay_out, serve_images
 from tests.integration.server.lab.lab_daemon import LabDaemon
 from tests.integration.server.lab.light_rack import LightRack, Machine, lab
 from tests.integration.server.lab.lives import Lives, begin
@@ -24,8 +23,6 @@ ROOT = Path(__file__).parents[4]
 MACHINES = 6
 NUMBER = os.getpid() % 250
 """Tells the rack from those of other tests that may run on this computer."""
-
-LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")  # where the role lab keeps them too
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,13 +49,9 @@ def rack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LightRack]:
 
 @pytest.fixture(scope="session")
 def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a disk image in two formats, one too large, and a ramdisk that this tier never reads."""
-    lab("images", "--out", LAB_IMAGES)
+    """Return a folder with what machines boot and get, and a disk image that is too large."""
     folder = tmp_path_factory.mktemp("images")
-    for name in ("lab-os.raw", "lab-os.qcow2", "CHECKSUMS"):
-        shutil.copy(LAB_IMAGES / name, folder)
-    for name in ("kernel", "ramdisk", "esp"):
-        (folder / name).write_bytes(bytes(8192))
+    lay_out(folder)
     subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", folder / "large.qcow2", "8G"], check=True)
     return folder
 

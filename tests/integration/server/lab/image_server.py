@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,10 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.integration.server.lab.light_rack import lab
+
+LAB_IMAGES = Path("/var/tmp/rackwright-lab/images")  # where the role lab keeps them too
+BOOTED = {"kernel": "deploy.kernel", "ramdisk": "deploy.initramfs", "esp": "esp.img"}
 _CHUNK = 1 << 18
 _LONGEST_STOP = 100  # seconds
 
@@ -111,6 +116,18 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
         except ConnectionError:
             return
+
+
+def lay_out(folder: Path, *, light: bool = True) -> None:
+    """Put a disk image in two formats, built if need be, and a ramdisk into a folder; a light rack reads no ramdisk."""
+    lab("images", "--out", LAB_IMAGES)
+    for name in ("lab-os.raw", "lab-os.qcow2", "CHECKSUMS"):
+        shutil.copy(LAB_IMAGES / name, folder)
+    for name, whole in BOOTED.items():
+        if light:
+            (folder / name).write_bytes(bytes(8192))
+        else:
+            shutil.copy(LAB_IMAGES / whole, folder / name)
 
 
 @contextmanager

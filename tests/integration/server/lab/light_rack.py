@@ -129,12 +129,14 @@ def _addresses(pid: int) -> str:
 
 
 class LightRack:
-    """A rack that runs until ``stop``."""
+    """A rack that runs until ``stop``, with virtual machines unless it is light."""
 
-    def __init__(self, folder: Path, *, name: str, network: str, machines: int, tls: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, name: str, network: str, machines: int, tls: bool = False, light: bool = True
+    ) -> None:
         self.folder = folder
-        more = ["--tls"] if tls else []
-        options = ["--light", "--no-ipmi", "--machines", str(machines)]
+        more = ["--tls"] * tls + ["--light"] * light
+        options = ["--no-ipmi", "--machines", str(machines)]
         lab("rack", "--ensure", "--dir", folder, "--name", name, "--network", network, *options, *more)
         self.facts = json.loads((folder / "rack.json").read_text())
         self.host = str(self.facts["host"])
