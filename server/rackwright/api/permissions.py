@@ -74,9 +74,7 @@ def _portgroup(ident: str, context: Context) -> Node:
 
 
 def _volume(kind: volumes.Kind) -> Callable[[str, Context], Node]:
-    return lambda uuid, context: belongings.node_of(
-        volumes.get(kind, checked_uuid(uuid), context=context), context=context
-    )
+    return lambda uuid, context: belongings.node_of(kind.get(checked_uuid(uuid), context=context), context=context)
 
 
 def _allocation(ident: str, context: Context) -> Allocation:

@@ -143,9 +143,9 @@ class Conductor:
         self._start_ready()
         self._looks += self._allocator.work()
         self._start_looks()
-        for run, heard, conclude in self._calls.work(self._free_slots()):
+        for run, listener, conclude in self._calls.work(self._free_slots()):
             self._runs.add(run)
-            self._launch(run, f"rackwright.metal.{run.phase}", heard, conclude)
+            self._launch(run, f"rackwright.metal.{run.phase}", listener, conclude)
         due = (timeouts.next_look(self._world), self._allocator.next_look())
         self._next_look = min((each for each in due if each is not None), default=None)
 

@@ -27,16 +27,16 @@ def get(ident: str, *, context: Context, lock: bool = False) -> Runbook:
     return found
 
 
-def listed(columns: Sequence[str], *, context: Context, page: Page, own: bool = False) -> list[Row]:
-    """Return one page of runbooks, with ``own`` only what the caller's project may use.
+def listed(columns: Sequence[str], *, context: Context, filters: Mapping[str, Any], page: Page) -> list[Row]:
+    """Return one page of runbooks; the filter ``project`` leaves what the caller's project may use.
 
     Raise RunbookNotFound for an unknown marker, or Forbidden.
     """
     project = access.visible_to("runbook", context=context)
-    filters = {} if project is None else {"visible_to": project}
-    if own and context.project is not None:
-        filters["usable_by"] = context.project
-    return RUNBOOKS.listed(columns, session=context.session, page=page, filters=filters)
+    stored = {} if project is None else {"visible_to": project}
+    if filters.get("project") and context.project is not None:
+        stored["usable_by"] = context.project
+    return RUNBOOKS.listed(columns, session=context.session, page=page, filters=stored)
 
 
 def create(values: Mapping[str, Any], *, context: Context) -> Runbook:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from fastapi import Response
 
-from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
-from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, lists, patches, shows, takes
+from rackwright.api.collections import CHOICE, PAGING, listing
+from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident
+from rackwright.api.documents import lists, takes
+from rackwright.api.endpoints import Endpoints
 from rackwright.api.kinds import IDENT, MAC, WORDS
-from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.portgroup import PORTGROUP
 from rackwright.api.versions import since
@@ -39,22 +39,15 @@ def _listed(call: Call, args: Args, *, detail: bool | None = None, node: str | N
     return wanted.answer(rows)
 
 
-@router.get(
-    "/v1/portgroups", summary="List port groups", openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(PORTGROUP)
-)
-def index(call: CallDep) -> Response:
-    """Return one page of port groups."""
-    return _listed(call, FILTERS)
+class _Endpoints(Endpoints):
+    """Port groups take one filter at a time."""
+
+    def page(self, call: Call, *, detail: bool | None = None) -> Response:
+        """Return one page of them."""
+        return _listed(call, self.filters, detail=detail)
 
 
-@router.get(
-    "/v1/portgroups/detail",
-    summary="List port groups with all fields",
-    openapi_extra=takes(FILTERS, PAGING) | lists(PORTGROUP),
-)
-def detail(call: CallDep) -> Response:
-    """Return one page of port groups with all fields."""
-    return _listed(call, FILTERS, detail=True)
+_Endpoints(resource=PORTGROUP, service=portgroups, filters=FILTERS, in_detail=True, row=portgroups.row).join(router)
 
 
 @router.get(
@@ -77,36 +70,3 @@ def of_node(call: CallDep, ident: str) -> Response:
 def of_node_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a node's port groups with all fields."""
     return _listed(call, _OF_NODE, detail=True, node=checked_ident(ident))
-
-
-@router.post("/v1/portgroups", summary="Create a port group", status_code=201, openapi_extra=creates(PORTGROUP))
-def create(call: CallDep) -> Response:
-    """Create a port group."""
-    call.query({})
-    group = portgroups.create(PORTGROUP.read(call.json(), call.minor), context=call.context)
-    return created(call, PORTGROUP, portgroups.row(group, context=call.context))
-
-
-@router.get("/v1/portgroups/{ident}", summary="Show a port group", openapi_extra=takes(FIELDS) | shows(PORTGROUP))
-def one(call: CallDep, ident: str) -> Response:
-    """Return one port group."""
-    group = portgroups.get(checked_ident(ident), context=call.context)
-    return show(call, PORTGROUP, portgroups.row(group, context=call.context))
-
-
-@router.patch("/v1/portgroups/{ident}", summary="Change a port group", openapi_extra=patches(PORTGROUP))
-def patch(call: CallDep, ident: str) -> Response:
-    """Change fields of a port group with a JSON patch."""
-    call.query({})
-    group = portgroups.get(checked_ident(ident), context=call.context, lock=True)
-    values = changes(PORTGROUP, portgroups.row(group, context=call.context), call.json(), call.minor)
-    portgroups.update(group, values, context=call.context)
-    return show(call, PORTGROUP, portgroups.row(group, context=call.context), {})
-
-
-@router.delete("/v1/portgroups/{ident}", summary="Remove a port group", status_code=204)
-def delete(call: CallDep, ident: str) -> Response:
-    """Remove a port group."""
-    call.query({})
-    portgroups.delete(checked_ident(ident), context=call.context)
-    return reply(status=204)

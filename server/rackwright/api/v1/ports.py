@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import Response
 
-from rackwright.api.collections import CHOICE, FIELDS, PAGING, created, listing, show
-from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident, reply
-from rackwright.api.documents import creates, lists, patches, shows, takes
+from rackwright.api.collections import CHOICE, PAGING, listing
+from rackwright.api.deps import Arg, Args, Call, CallDep, checked_ident
+from rackwright.api.documents import lists, takes
+from rackwright.api.endpoints import Endpoints
 from rackwright.api.errors import BadIdent
 from rackwright.api.kinds import IDENT, MAC, TEXT, UUID_TEXT, WORDS, is_uuid
-from rackwright.api.patch import changes
 from rackwright.api.routing import Router
 from rackwright.api.schemas.port import PORT
 from rackwright.api.versions import since
@@ -49,18 +51,28 @@ def _listed(call: Call, args: Args, *, detail: bool | None = None, **within: str
     return wanted.answer(rows)
 
 
-@router.get("/v1/ports", summary="List ports", openapi_extra=takes(FILTERS, PAGING, CHOICE) | lists(PORT))
-def index(call: CallDep) -> Response:
-    """Return one page of ports."""
-    return _listed(call, FILTERS)
+class _Endpoints(Endpoints):
+    """A port is made below a node, and removed by its UUID only."""
+
+    def page(self, call: Call, *, detail: bool | None = None) -> Response:
+        """Return one page of them."""
+        return _listed(call, self.filters, detail=detail)
+
+    def read(self, call: Call) -> dict[str, Any]:
+        """Return the values of a new one."""
+        values = super().read(call)
+        if (values.get("node_uuid") is None) == (values.get("node_ident") is None):
+            raise Invalid("A port needs its node: give either node_uuid or (from 1.94) node_ident.")
+        return values
+
+    def delete(self, call: Call, ident: str) -> Response:
+        """Remove one."""
+        if not is_uuid(ident):
+            raise BadIdent(f"{ident} is not a UUID; a port is removed by its UUID.")
+        return super().delete(call, ident)
 
 
-@router.get(
-    "/v1/ports/detail", summary="List ports with all fields", openapi_extra=takes(FILTERS, PAGING) | lists(PORT)
-)
-def detail(call: CallDep) -> Response:
-    """Return one page of ports with all fields."""
-    return _listed(call, FILTERS, detail=True)
+_Endpoints(resource=PORT, service=ports, filters=FILTERS, in_detail=True, row=ports.row).join(router)
 
 
 @router.get(
@@ -103,41 +115,3 @@ def of_group(call: CallDep, ident: str) -> Response:
 def of_group_in_detail(call: CallDep, ident: str) -> Response:
     """Return one page of a port group's ports with all fields."""
     return _listed(call, _BELOW, detail=True, portgroup=checked_ident(ident))
-
-
-@router.post("/v1/ports", summary="Create a port", status_code=201, openapi_extra=creates(PORT))
-def create(call: CallDep) -> Response:
-    """Create a port."""
-    call.query({})
-    values = PORT.read(call.json(), call.minor)
-    if (values.get("node_uuid") is None) == (values.get("node_ident") is None):
-        raise Invalid("A port needs its node: give either node_uuid or (from 1.94) node_ident.")
-    port = ports.create(values, context=call.context)
-    return created(call, PORT, ports.row(port, context=call.context))
-
-
-@router.get("/v1/ports/{ident}", summary="Show a port", openapi_extra=takes(FIELDS) | shows(PORT))
-def one(call: CallDep, ident: str) -> Response:
-    """Return one port."""
-    port = ports.get(checked_ident(ident), context=call.context)
-    return show(call, PORT, ports.row(port, context=call.context))
-
-
-@router.patch("/v1/ports/{ident}", summary="Change a port", openapi_extra=patches(PORT))
-def patch(call: CallDep, ident: str) -> Response:
-    """Change fields of a port with a JSON patch."""
-    call.query({})
-    port = ports.get(checked_ident(ident), context=call.context, lock=True)
-    values = changes(PORT, ports.row(port, context=call.context), call.json(), call.minor)
-    ports.update(port, values, context=call.context)
-    return show(call, PORT, ports.row(port, context=call.context), {})
-
-
-@router.delete("/v1/ports/{ident}", summary="Remove a port", status_code=204)
-def delete(call: CallDep, ident: str) -> Response:
-    """Remove a port."""
-    call.query({})
-    if not is_uuid(ident):
-        raise BadIdent(f"{ident} is not a UUID; a port is removed by its UUID.")
-    ports.delete(ident, context=call.context)
-    return reply(status=204)
