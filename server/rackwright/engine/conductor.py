@@ -34,12 +34,11 @@ from rackwright.engine.subjects import Subjects
 from rackwright.engine.waves import Ready, Wave
 from rackwright.engine.world import World
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
-from rackwright.store import conductor as conductors
 from rackwright.store import operation as rows
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
-from rackwright.store.session import UNAVAILABLE, reading, writing
+from rackwright.store.session import UNAVAILABLE, reading
 from rackwright.store.work import Changes, locked, ready_of_all
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
@@ -116,9 +115,10 @@ class Conductor:
         self._runs.cancel_all()
         while len(self._runs):
             deadline.wait(0.1)
-        with writing(self._world.database) as session:
-            conductors.sign_off(self._world.settings.conductor_host, session=session)
-            session.commit()
+        try:
+            self._world.membership.leave()
+        except UNAVAILABLE:
+            logger.warning("The database does not answer; others will notice that this conductor has ended")
         self.drop()
 
     def drop(self) -> None:

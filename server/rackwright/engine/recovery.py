@@ -19,6 +19,7 @@ from rackwright.domain.verbs import PHASES
 from rackwright.engine import operations, transitions
 from rackwright.engine.live import LiveRuns
 from rackwright.engine.world import World
+from rackwright.store import node as nodes
 from rackwright.store import operation as rows
 from rackwright.store import work
 from rackwright.store.node import Node
@@ -44,8 +45,7 @@ def recover(world: World) -> None:
             operations.give_back(found[0])
             session.add(found[0])
         for node in work.deserted(BUSY, world.settings.conductor_host, session=session):
-            if rows.unfinished_of(node.id or 0, session=session) is None:
-                free(node, session, world)
+            _free_locked(node.uuid, session, world)
         session.commit()
     _remove_files(world)
 
@@ -74,6 +74,13 @@ def _running(session: Session, world: World) -> Sequence[str]:
 HOLDS = tuple(traits.hold for traits in PHASES.values() if traits.hold)
 BUSY = (*(state for state in ProvisionState if state.traits.unstable_list), *HOLDS)
 """States that only an operation leads out of."""
+
+
+def _free_locked(uuid: str, session: Session, world: World) -> None:
+    node = nodes.get(uuid, session=session, lock=True)
+    left = node.reservation == world.settings.conductor_host or node.provision_state in BUSY
+    if left and rows.unfinished_of(node.id or 0, session=session) is None:
+        free(node, session, world)
 
 
 def free(node: Node, session: Session, world: World) -> None:

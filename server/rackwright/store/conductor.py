@@ -102,8 +102,8 @@ def is_gone(hostname: str | None, *, session: Session) -> bool:
     return session.exec(known).first() is None
 
 
-def sign_off(hostname: str, *, session: Session) -> None:
-    """Note that a conductor has stopped on purpose."""
-    row = get(hostname, session=session)
-    row.online = False
-    session.add(row)
+def sign_off(hostname: str, *, session: Session, epoch: int | None = None) -> None:
+    """Note that a conductor has stopped on purpose; not if its epoch is told and counts no more."""
+    known = col(Conductor.hostname) == hostname
+    mine = (known,) if epoch is None else (known, col(Conductor.epoch) == epoch)
+    session.connection().execute(update(Conductor).where(*mine).values(online=False))

@@ -9,6 +9,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -32,15 +33,12 @@ class Server:
     """A database server in a folder of its own."""
 
     def __init__(
-        self, folder: Path, *, initialise: Sequence[str], serve: Sequence[str], admin: str, url: Callable[[str], str]
+        self, at: Path, *, initialise: Sequence[str], serve: Sequence[str], admin: str, url: Callable[[str], str]
     ) -> None:
-        self.folder, self._serve, self._admin, self.url = folder, serve, admin, url
+        self._socket, self.folder, self._serve, self._admin, self.url = at, at.parent, serve, admin, url
         self._call(initialise)
         self.start()
-        engine = open_engine(url(admin)).execution_options(isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {NAME}"))
-        engine.dispose()
+        self.recreate()
 
     def start(self) -> None:
         """Start it and wait until it answers."""
@@ -50,6 +48,15 @@ class Server:
         while not self._answers():
             assert time.monotonic() < end, (self.folder / "log").read_text()
             time.sleep(0.05)
+
+    def recreate(self, name: str = NAME) -> str:
+        """Make a database without tables in place of the former one; return its URL."""
+        engine = open_engine(self.url(self._admin)).execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return self.url(name)
 
     def kill(self) -> None:
         """Let it die; what it has stored stays."""
@@ -64,6 +71,8 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _answers(self) -> bool:
+        if not self._listens():
+            return False
         engine = open_engine(self.url(self._admin))
         try:
             with engine.connect():
@@ -73,6 +82,10 @@ class Server:
             return False
         finally:
             engine.dispose()
+
+    def _listens(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self._socket)) == 0
 
     def _call(self, words: Sequence[str]) -> None:
         done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, check=False, **_account())
@@ -84,7 +97,8 @@ def _account() -> dict[str, object]:
 
 
 def _folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="db-", dir="/tmp"))  # a socket's path must be short
+    quick = "/dev/shm" if Path("/dev/shm").is_dir() else "/tmp"  # memory; and a socket's path must be short
+    folder = Path(tempfile.mkdtemp(prefix="db-", dir=quick))
     if os.geteuid() == 0:
         os.chown(folder, *pwd.getpwnam(_USER)[2:4])
     return folder
@@ -97,7 +111,7 @@ def postgresql() -> Server:
     common = ("--username=tester", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale")
     settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "shared_buffers=16MB")
     return Server(
-        folder,
+        folder / ".s.PGSQL.5432",
         initialise=[str(programs / "initdb"), f"--pgdata={data}", *common],
         serve=[str(programs / "postgres"), "-D", str(data), *(word for each in settings for word in ("-c", each))],
         admin="postgres",
@@ -108,19 +122,19 @@ def postgresql() -> Server:
 def mariadb() -> Server:
     """Start a new MariaDB."""
     folder = _folder()
-    data, socket = folder / "data", folder / "socket"
+    data, at = folder / "data", folder / "socket"
     owner = _USER if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
     common = ("--no-defaults", f"--datadir={data}")
     small = ("--innodb-log-file-size=8M", "--innodb-buffer-pool-size=16M", "--innodb-flush-log-at-trx-commit=0")
     return Server(
-        folder,
+        at,
         initialise=[
             *("mariadb-install-db", *common, "--auth-root-authentication-method=normal"),
             *("--skip-test-db", f"--auth-root-socket-user={owner}"),
         ],
-        serve=["/usr/sbin/mariadbd", *common, f"--socket={socket}", "--skip-networking", *small],
+        serve=["/usr/sbin/mariadbd", *common, f"--socket={at}", "--skip-networking", *small],
         admin="mysql",
-        url=lambda name: f"mariadb://root@localhost/{name}?unix_socket={socket}",
+        url=lambda name: f"mariadb://root@localhost/{name}?unix_socket={at}",
     )
 
 
@@ -148,11 +162,4 @@ def emptied(backend: str) -> str:
 
 def unmigrated(backend: str) -> str:
     """Return the URL of a database without tables."""
-    server(backend)
-    name = "bare"
-    engine = open_engine(server(backend).url(NAME)).execution_options(isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return server(backend).url(name)
+    return server(backend).recreate("bare")

@@ -59,23 +59,32 @@ def _upgrade(engine: Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     config.set_main_option("path_separator", "os")
-    with engine.execution_options(immediate=True).begin() as connection, _alone(connection):
+    with _alone(engine), engine.execution_options(immediate=True).begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
+_LOCKING = {
+    "postgresql": ("SET lock_timeout = 0", "SELECT pg_advisory_lock(hashtext('rackwright.migrations'))"),
+    # Names are compared byte by byte, as in the other databases.
+    "mysql": (
+        "SELECT GET_LOCK('rackwright.migrations', 3600)",
+        "ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    ),
+}
+
+
 @contextmanager
-def _alone(connection: Connection) -> Iterator[None]:
-    """Keep out other processes that migrate; on SQLite the transaction does."""
-    match connection.dialect.name:
-        case "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('rackwright.migrations'))"))
+def _alone(engine: Engine) -> Iterator[None]:
+    """Keep out other processes that migrate as long as one more connection is open; on SQLite the transaction does."""
+    statements = _LOCKING.get(engine.dialect.name)
+    if statements is None:
+        yield
+        return
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        try:
+            for statement in statements:
+                connection.execute(text(statement))
             yield
-        case "mysql":
-            connection.execute(text("SELECT GET_LOCK('rackwright.migrations', 600)"))
-            # Names are compared byte by byte, as in the other databases.
-            connection.execute(text("ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"))
-            yield
-            connection.execute(text("SELECT RELEASE_LOCK('rackwright.migrations')"))
-        case _:
-            yield
+        finally:
+            connection.invalidate()

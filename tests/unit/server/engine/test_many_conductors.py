@@ -172,9 +172,10 @@ def test_a_lease_ends_before_others_may_take_over(fleet: Fleet, uptime: Uptime) 
 
 def test_two_conductors_of_one_name_are_told_apart(fleet: Fleet, tmp_path: Path) -> None:
     double = EngineHouse(tmp_path / "double", database_url=fleet.a.settings.database, conductor_host="a")
+    with pytest.raises(Fenced):
+        fleet.a.conductor._heartbeat()
     with pytest.raises(NameTaken, match="conductor_host"):
-        fleet.a.conductor._tick_safely()
-        fleet.beat(fleet.b)
+        fleet.a.conductor._rejoin()
     double.close()
 
 

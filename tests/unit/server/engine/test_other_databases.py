@@ -26,7 +26,7 @@ from tests.unit.server.engine.test_life_cycle import (
     test_the_agents_steps_join_the_list_by_priority,
 )
 from tests.unit.server.engine.test_power_sync import (
-    test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers,
+    test_a_machine_that_was_switched_off_by_hand_is_switched_on_again,
 )
 from tests.unit.server.engine.test_runs import (
     test_a_conductor_that_died_is_followed_by_one_that_goes_on_where_it_was,
@@ -34,7 +34,6 @@ from tests.unit.server.engine.test_runs import (
     test_an_abort_of_a_running_operation_takes_the_node_out_before_its_next_step,
     test_an_operation_whose_run_ended_without_a_word_is_found,
     test_lines_of_a_run_that_lost_the_operation_do_no_harm,
-    test_what_happened_is_in_the_history,
 )
 from tests.unit.server.engine.test_waiting import (
     test_a_poll_looks_again_when_its_time_has_come_but_not_for_ever,
@@ -42,11 +41,11 @@ from tests.unit.server.engine.test_waiting import (
 )
 
 __all__ = (
-    "test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers",
     "test_a_conductor_killed_while_it_reads_the_power_leaves_the_wish_to_the_next",
     "test_a_conductor_that_died_is_followed_by_one_that_goes_on_where_it_was",
     "test_a_failed_step_is_told_with_step_cause_and_next_action",
     "test_a_hold_step_holds_until_unhold_and_the_rest_follows",
+    "test_a_machine_that_was_switched_off_by_hand_is_switched_on_again",
     "test_a_node_goes_from_enroll_to_an_instance_and_back",
     "test_a_node_in_the_middle_of_nothing_is_freed_at_start_with_a_reason",
     "test_a_node_that_waits_can_be_deleted_and_its_operation_ends",
@@ -58,7 +57,6 @@ __all__ = (
     "test_no_two_allocations_get_the_same_node",
     "test_the_agents_steps_join_the_list_by_priority",
     "test_undeploying_removes_the_allocation",
-    "test_what_happened_is_in_the_history",
 )
 
 
