@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.run is top:  # it speaks to a daemon that is elsewhere: its settings are not those of this machine
-            return top(options)
+            return int(options.run(options))
         settings = load(options.config, host_ip=options.host, port=options.port, state_dir=options.state_dir)
         logs.set_up(settings.log_level, settings.log_format)
         _follow(options.parent)
@@ -208,13 +208,13 @@ def _keep_numbers(settings: Settings, kind: str) -> None:
     port = settings.conductor_metrics_port if kind == "conductor" else 0
     if settings.metrics == "off" and not port:
         return
-    from rackwright.telemetry import numbers
+    from rackwright.telemetry import book, numbers
 
-    folder = settings.state_dir.absolute() / numbers.FOLDER
+    folder = settings.state_dir.absolute() / book.FOLDER
     numbers.keep_in(folder, kind)
     if port:
         try:
-            numbers.serve(folder, host=settings.host_ip, port=port)
+            book.serve(folder, host=settings.host_ip, port=port)
         except OSError as error:
             raise CannotStart(
                 reason=f"{settings.host_ip} port {port} cannot be listened on ({error.strerror}); "

@@ -277,9 +277,9 @@ def metrics_page() -> str:
     return "\n".join(
         [
             *_head("metrics", "Metrics"),
-            "What `/metrics` tells; how to use it is told in [Watch the daemon and the fleet](../howto/observe.md). Gauges",
-            "are read from the database when they are asked for. All others are noted by the processes, and go on when a",
-            "process is started again. A histogram is told as `_bucket`, `_sum` and `_count`; times are in seconds.",
+            "What `/metrics` tells; how to use it is told in [Watch the daemon and the fleet](../howto/observe.md).",
+            "Gauges are read from the database when they are asked for. All others are noted by the processes, and",
+            "go on when one is started again. A histogram is `_bucket`, `_sum` and `_count`; times are in seconds.",
             "",
             "| name | kind | labels | meaning |",
             "|---|---|---|---|",

@@ -305,7 +305,7 @@ def _kind(error: Exception) -> str:
                 return "tls"
             return "silent" if _reason(roots) == _SILENT else "unreachable"
         case exceptions.HTTPError(status_code=status):
-            return _KINDS.get(status, "refused")
+            return _KINDS.get(status or 0, "refused")
         case exceptions.MissingXAuthToken():
             return "credentials"
         case _:

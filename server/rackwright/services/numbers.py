@@ -14,7 +14,8 @@ from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import census
 from rackwright.store.columns import now
-from rackwright.telemetry.numbers import FOLDER, INSTRUMENTS, kept_in
+from rackwright.telemetry.book import FOLDER, STARTS, Kept
+from rackwright.telemetry.numbers import INSTRUMENTS
 
 READ = "baremetal:conductor:get"
 """The rule that is asked where not everybody may read the numbers: they are about the whole deployment."""
@@ -58,7 +59,7 @@ def told(context: Context) -> tuple[bytes, str]:
     registry.register(_Census(_samples(context)))
     folder = context.settings.state_dir / FOLDER
     if folder.is_dir():
-        registry.register(kept_in(folder))
+        registry.register(Kept(folder))
     return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
 
 
@@ -103,3 +104,5 @@ def described() -> Iterator[tuple[str, str, tuple[str, ...], str]]:
     for each in INSTRUMENTS:
         suffix, kind = ("", "histogram") if each.buckets else ("_total", "counter")
         yield f"rackwright_{each.name}{suffix}", kind, each.labels, each.about
+    about = "Starts of a process of the daemon; more than one means that it died, or that the daemon was restarted."
+    yield f"rackwright_{STARTS}_total", "counter", ("process",), about

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, or_
-from sqlmodel import Session, col, select
+from sqlalchemy import func, or_, select
+from sqlmodel import Session, col
 
 from rackwright.store.conductor import Conductor
 from rackwright.store.node import Node
@@ -47,33 +47,33 @@ class ConductorSign:
 
 def nodes(*, session: Session, visible_to: str | None = None) -> Sequence[NodeCount]:
     """Count the nodes, those of one project or all."""
-    counted = select(Node.provision_state, Node.maintenance, func.count()).group_by(
+    counted = select(col(Node.provision_state), col(Node.maintenance), func.count()).group_by(
         col(Node.provision_state), col(Node.maintenance)
     )
     if visible_to is not None:
         counted = counted.where(or_(col(Node.owner) == visible_to, col(Node.lessee) == visible_to))
-    return [NodeCount(*row) for row in session.exec(counted).all()]
+    return [NodeCount(*row) for row in session.connection().execute(counted)]
 
 
 def operations(*, session: Session) -> Sequence[OperationCount]:
     """Count the operations that are not over."""
     counted = (
         select(
-            Operation.phase,
-            Operation.status,
+            col(Operation.phase),
+            col(Operation.status),
             func.count(),
-            func.count(func.distinct(Operation.run_id)),
-            func.min(Operation.updated_at),
+            func.count(func.distinct(col(Operation.run_id))),
+            func.min(col(Operation.updated_at)),
         )
         .where(col(Operation.status).in_(UNFINISHED))
         .group_by(col(Operation.phase), col(Operation.status))
     )
-    return [OperationCount(*row) for row in session.exec(counted).all()]
+    return [OperationCount(*row) for row in session.connection().execute(counted)]
 
 
 def conductors(*, session: Session, timeout: float, at: datetime) -> Sequence[ConductorSign]:
     """Return the conductors that have not signed off; alive is who was seen in the last ``timeout`` seconds."""
-    wanted = select(Conductor.hostname, Conductor.updated_at).where(col(Conductor.online))
+    wanted = select(col(Conductor.hostname), col(Conductor.updated_at)).where(col(Conductor.online))
     since = at - timedelta(seconds=timeout)
-    found = session.exec(wanted.order_by(col(Conductor.hostname))).all()
+    found = session.connection().execute(wanted.order_by(col(Conductor.hostname)))
     return [ConductorSign(hostname, seen_at, seen_at > since) for hostname, seen_at in found]

@@ -2,36 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is counted and timed while the daemon works, as data.
 
-An instrument is like a logger: it is noted into wherever something happens, and is silent until its process says where
-numbers are kept. They are kept in files that are mapped into memory, one set for each process that runs at a time: a
-``kill -9`` loses nothing, the next process of that kind goes on with the same files, and any process reads all of them.
+An instrument is like a logger: it is noted into wherever something happens, and is silent until its process says with
+``keep_in`` where numbers are kept.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-OTHER = "other"
-"""Label of what comes from outside and is beyond the number of different values that are told apart."""
+from rackwright.telemetry.book import Book
 
-FOLDER = "metrics"
-"""Name of the folder in the state directory that holds the files."""
+OTHER = "other"
+"""Label of what comes from outside, once too many different values of it were seen."""
 
 _LONGEST = 64  # characters of a label
-_LARGEST = 4 << 20  # bytes of a file; one that has grown beyond is begun anew when its process starts
-_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-
 _REQUEST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _WORK = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 7200.0)
 _NODES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+_MOST = 200  # combinations of labels from outside that are told apart
+
+_book = Book()
+keep_in = _book.keep_in
 
 
 @dataclass(slots=True)
@@ -42,16 +37,16 @@ class Instrument:
     about: str
     labels: tuple[str, ...]
     buckets: tuple[float, ...] = ()
-    few: dict[str, int] = field(default_factory=dict)
-    """Labels whose values come from machines, each with the number of different values that are told apart."""
-    _seen: dict[str, set[str]] = field(default_factory=dict)
-    _metric: Any = None
+    outside: tuple[str, ...] = ()
+    """The labels whose values come from machines: only so many combinations of them are told apart."""
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
 
     def note(self, amount: float = 1.0, **labels: str) -> None:
         """Add to a counter, or put one observation into a histogram."""
-        if self._metric is None:
+        metric = _book.metric(self.name, self._made)
+        if metric is None:
             return
-        child = self._metric.labels(**{name: self._label(name, value) for name, value in labels.items()})
+        child = metric.labels(**(labels | self._outside(labels)))
         if self.buckets:
             child.observe(max(amount, 0.0))
         else:
@@ -66,29 +61,24 @@ class Instrument:
         finally:
             self.note(perf_counter() - begin, **labels)
 
-    def _label(self, name: str, value: str) -> str:
-        limit = self.few.get(name)
-        if limit is None:
-            return value
-        text = "".join(char for char in value if char.isprintable()).strip()[:_LONGEST] or "unknown"
-        seen = self._seen.setdefault(name, set())
-        if text not in seen and len(seen) >= limit:
-            return OTHER
-        seen.add(text)
-        return text
+    def _outside(self, labels: dict[str, str]) -> dict[str, str]:
+        """Return the labels that come from machines, as short printable text."""
+        found = tuple(_short(labels[name]) for name in self.outside)
+        if found not in self._seen and len(self._seen) >= _MOST:
+            return dict.fromkeys(self.outside, OTHER)
+        self._seen.add(found)
+        return dict(zip(self.outside, found, strict=True))
 
-    def bind(self, library: Any) -> None:
-        """Let the library keep what is noted from now on."""
+    def _made(self, library: Any) -> Any:
+        """Return the library's metric."""
         name, registry = f"rackwright_{self.name}", library.CollectorRegistry(auto_describe=False)
         if self.buckets:
-            self._metric = library.Histogram(name, self.about, self.labels, buckets=self.buckets, registry=registry)
-        else:
-            self._metric = library.Counter(name, self.about, self.labels, registry=registry)
+            return library.Histogram(name, self.about, self.labels, buckets=self.buckets, registry=registry)
+        return library.Counter(name, self.about, self.labels, registry=registry)
 
-    def silence(self) -> None:
-        """Keep nothing any more."""
-        self._metric = None
-        self._seen.clear()
+
+def _short(text: str) -> str:
+    return "".join(char for char in text if char.isprintable()).strip()[:_LONGEST] or "unknown"
 
 
 API_SECONDS = Instrument(
@@ -114,7 +104,7 @@ STEP_SECONDS = Instrument(
     "Time that a node was at a step, runs and waits together.",
     ("phase", "step"),
     _WORK,
-    {"step": 200},
+    ("step",),
 )
 WAVE_NODES = Instrument(
     "wave_nodes",
@@ -132,83 +122,21 @@ STEP_FAILURES = Instrument(
     "step_failures",
     "Steps that failed.",
     ("phase", "step"),
-    few={"step": 200},
+    outside=("step",),
 )
 BMC_ERRORS = Instrument(
     "bmc_errors",
     "Steps and power looks that ended with an error of a BMC.",
     ("vendor", "model", "kind"),
-    few={"vendor": 30, "model": 150, "kind": 20},
+    outside=("vendor", "model"),
 )
 POWER_LOOKS = Instrument(
     "power_looks",
     "Nodes whose recorded power state was compared with the machine's, by what followed.",
     ("verdict",),
 )
-PROCESS_STARTS = Instrument(
-    "process_starts",
-    "Starts of a process of the daemon; more than one means that it died and was started again.",
-    ("process",),
-)
-
 INSTRUMENTS = (
     *(API_SECONDS, OPERATION_SECONDS, QUEUE_SECONDS, STEP_SECONDS, WAVE_NODES, RUN_SECONDS),
-    *(STEP_FAILURES, BMC_ERRORS, POWER_LOOKS, PROCESS_STARTS),
+    *(STEP_FAILURES, BMC_ERRORS, POWER_LOOKS),
 )
 """All of them, in the order of the documentation."""
-
-
-def keep_in(folder: Path, kind: str) -> None:
-    """Keep what this process of a ``kind``, as ``api``, notes in files below ``folder``, beside what is there."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    place = _claimed(folder, kind)
-    os.environ[_FOLDER_VARIABLE] = str(folder)
-    import prometheus_client
-    from prometheus_client import values
-
-    for file in folder.glob(f"*_{place}.db"):
-        if file.stat().st_size > _LARGEST:
-            file.unlink()
-    values.ValueClass = values.MultiProcessValue(lambda: place)
-    try:
-        _bind_all(prometheus_client)
-    except (ValueError, OSError):  # the machine went down while a file was written
-        for file in folder.glob(f"*_{place}.db"):
-            file.unlink()
-        values.ValueClass = values.MultiProcessValue(lambda: place)
-        _bind_all(prometheus_client)
-    PROCESS_STARTS.note(process=kind)
-
-
-def _bind_all(library: Any) -> None:
-    for instrument in INSTRUMENTS:
-        instrument.bind(library)
-
-
-def _claimed(folder: Path, kind: str) -> str:
-    """Return the name of the first set of files of a kind that no living process holds; we hold it until we end."""
-    for number in count():
-        lock = os.open(folder / f"{kind}-{number}.lock", os.O_CREAT | os.O_WRONLY, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-        else:
-            break
-    return f"{kind}-{number}"
-
-
-def kept_in(folder: Path) -> Any:
-    """Return the collector, for a registry of prometheus_client, of what all processes have noted."""
-    from prometheus_client.multiprocess import MultiProcessCollector
-
-    return MultiProcessCollector(None, path=str(folder))
-
-
-def serve(folder: Path, *, host: str, port: int) -> None:
-    """Tell everybody who asks at a port of its own, in threads, what is kept in ``folder``; raise OSError."""
-    from prometheus_client import CollectorRegistry, start_http_server
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(kept_in(folder))
-    start_http_server(port, addr=host, registry=registry)
