@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 import logging
 import os
+import queue
 import shutil
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +88,9 @@ class AnsibleRunner:
         folder = self._runs / run.run_id
         try:
             _write_folder(folder, run)
-            events = _Events(listener)
-            result = self._play(folder, run, events)
+            with _Teller() as teller:
+                events = _Events(listener, teller)
+                result = self._play(folder, run, events)
         except Exception as error:  # the run must end with a result, whatever ansible-runner meets
             logger.exception("A run could not be carried out", extra={"run": run.run_id})
             return RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
@@ -111,18 +115,60 @@ class AnsibleRunner:
         program = self._fork_server.command(self._playbook, prepared.config.env)
         prepared.config.command = [*self._launcher, *program, *prepared.config.command[1:]]
         prepared.run()
+        events.finish()
         return events.result(prepared, batched=run.batched)
+
+
+class _Teller:
+    """Tells a listener what a run says, in order, on a thread of its own.
+
+    To store a line may take long, and ansible-runner gives up when the output of a run that has ended is not read
+    within 5 seconds.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self.broken = ""
+
+    def __enter__(self) -> _Teller:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+    def add(self, tell: Callable[[], None]) -> None:
+        """Tell this after all that was added before."""
+        self._waiting.put(tell)
+
+    def finish(self) -> None:
+        """Return when everything is told."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _tell(self) -> None:
+        while (tell := self._waiting.get()) is not None:
+            try:
+                tell()
+            except Exception as error:  # what it was about is found out at the end of the run
+                logger.exception("What a run told could not be dealt with")
+                self.broken = f"what it told could not be stored: {type(error).__name__}: {error}"
 
 
 class _Events:
     """Reads the events of one run."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    def __init__(self, listener: Listener, teller: _Teller) -> None:
+        self._listener, self._teller = listener, teller
         self._failures: dict[str, str] = {}
         self._stats: Mapping[str, Any] | None = None
         self._last: list[str] = []
         self._broken = ""
+
+    def finish(self) -> None:
+        """Return when the listener knows everything."""
+        self._teller.finish()
 
     def cancelled(self) -> bool:
         """Tell ansible-runner whether to end the run."""
@@ -150,9 +196,9 @@ class _Events:
     def _read(self, text: str) -> None:
         for line in text.splitlines():
             if line.startswith(LINE):
-                self._listener.line(json.loads(line.removeprefix(LINE)))
+                self._teller.add(partial(self._listener.line, json.loads(line.removeprefix(LINE))))
             elif line.startswith(MARK):
-                self._listener.reached(line.removeprefix(MARK).strip())
+                self._teller.add(partial(self._listener.reached, line.removeprefix(MARK).strip()))
             elif line.strip():
                 self._last = [*self._last[1 - _TAIL :], line.strip()]
 
@@ -160,8 +206,8 @@ class _Events:
         """Return what the end of the run means."""
         if ended.canceled:
             return RunResult(RunStatus.CANCELLED)
-        if self._broken:
-            return RunResult(RunStatus.DIED, cause=self._broken)
+        if broken := self._broken or self._teller.broken:
+            return RunResult(RunStatus.DIED, cause=broken)
         failed = self._failed_hosts()
         if ended.rc == 0 or (self._stats is not None and failed and not batched and not ended.timed_out):
             return RunResult(RunStatus.FINISHED, failed=failed)

@@ -49,7 +49,7 @@ class RunResult:
 
 
 class Listener(Protocol):
-    """Takes what a run tells while it goes on, in its order, on the thread of ``Runner.run``."""
+    """Takes what a run tells while it goes on, in its order and on one thread."""
 
     def line(self, data: Mapping[str, Any]) -> None:
         """Take one report of one node."""

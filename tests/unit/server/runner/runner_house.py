@@ -31,8 +31,10 @@ class Ear:
         self.marks: list[str] = []
         self.ending = threading.Event()
         self.broken = False
+        self.seconds = 0.0  # that it takes to store a line
 
     def line(self, data: Mapping[str, Any]) -> None:
+        time.sleep(self.seconds)
         if self.broken:
             raise OSError("the disk is full")
         self.lines.append(dict(data))

@@ -80,6 +80,17 @@ def test_lines_that_cannot_be_stored_end_as_a_death_of_the_run(site: Site) -> No
     assert (result.status, "disk is full" in result.cause) == (RunStatus.DIED, True)
 
 
+def test_a_run_whose_lines_take_long_to_store_ends_well_and_with_all_of_them(tmp_path: Path) -> None:
+    site, ear = Site(tmp_path), Ear()
+    ear.seconds = 2.0  # of 4 lines at least: ansible-runner waits for 5 seconds at the end
+    try:
+        assert site.run(ear).status is RunStatus.FINISHED
+    finally:
+        site.close()
+    starts = [line for line in ear.lines if line["event"] == "start"]
+    assert len(starts) == len(NODES) * 2
+
+
 def test_a_run_dies_with_the_process_that_started_it(site: Site) -> None:
     site.driver_info["fake_delay"] = "30"
     script = (
