@@ -82,9 +82,7 @@ class Settings(InterfaceSettings):
         None, description="URL of the identity service that clients without a token are told; null: keystone_auth_url."
     )
     token_cache_time: Seconds = Field(300, description="Time for which a token that was checked is believed.")
-    service_token_roles: tuple[str, ...] = Field(
-        ("service",), description="Roles one of which makes a token in X-Service-Token vouch for an expired one."
-    )
+    service_token_roles: tuple[str, ...] = Field(("service",), description="Roles that make X-Service-Token count.")
     policy_file: Path | None = Field(None, description="YAML file of access rules that replace ours, by name.")
     rbac_service_project_name: str = Field("service", description="Project whose role service may do nearly anything.")
     project_admin_can_manage_own_nodes: bool = Field(
@@ -167,6 +165,16 @@ class Settings(InterfaceSettings):
     )
     max_concurrent_deploy: Positive = Field(250, description="Most nodes that are deployed at once.")
     max_concurrent_clean: Positive = Field(50, description="Most nodes that are undeployed or cleaned at once.")
+    max_concurrent_per_conductor_group: bool = Field(
+        False, description="Count both for each conductor group of its own instead of for all nodes."
+    )
+    max_running_per_rack: Seconds = Field(
+        0, description="Most nodes of one rack that runs work on at once; the others wait their turn. 0: no limit."
+    )
+    max_running_per_bmc: Seconds = Field(
+        0, description="Most nodes of one BMC that runs work on at once; the others wait their turn. 0: no limit."
+    )
+    rack_property: str = Field("rack", description="Property of nodes that names their rack; empty: conductor group.")
     max_conductor_wait_step_seconds: int = Field(30, ge=0, le=1800, description="Longest wait step with seconds.")
 
     # The ramdisk and its agent

@@ -20,7 +20,8 @@ from sqlmodel import Session
 
 from rackwright.domain.steps import leg
 from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import children, composition, operations, plan, recovery, takeover, timeouts, trace, waves
+from rackwright.engine import children, composition, operations, plan, recovery, takeover, timeouts, trace
+from rackwright.engine.admission import Admission
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
 from rackwright.engine.driver_calls import DriverCalls
@@ -58,6 +59,7 @@ class Conductor:
         self._runner = runner
         self._runs = LiveRuns()
         self._progress = Progress(world)
+        self._admission = Admission(world, self._runs)
         self._power = PowerSync(world)
         self._allocator = Allocator(world, self._power)
         self._calls = DriverCalls(world)
@@ -193,12 +195,9 @@ class Conductor:
         return self._world.settings.run_slots - len(self._runs)
 
     def _start_ready(self) -> None:
-        if self._free_slots() <= 0:
-            return
-        for wave in waves.form(self._ready(), size=self._world.settings.wave_size):
-            if self._free_slots() <= 0:
-                return
-            self._start_wave(wave)
+        if (free := self._free_slots()) > 0:
+            for wave in self._admission.waves(self._ready(), free=free):
+                self._start_wave(wave)
 
     def _ready(self) -> list[Ready]:
         """Return what can go into a run; what needs none (the end, an abort, a step of ours) is done at once."""
@@ -247,7 +246,7 @@ class Conductor:
 
     def _start_wave(self, wave: Wave) -> None:
         members: dict[str, str | None] = {}
-        run = LiveRun(new_uuid(), wave.phase, wave.leg, wave.members[0].position, members)
+        run = LiveRun(new_uuid(), wave.phase, wave.leg, wave.members[0].position, members, lane=wave.lane)
         self._runs.add(run)
         try:
             with self._world.acting() as session:
@@ -377,6 +376,7 @@ def _as_ready(operation: Operation) -> Ready | None:
         alone=operation.alone,
         attempts=operation.attempts,
         before=operation.run_id,
+        asker=operation.project or operation.user or "",
     )
 
 

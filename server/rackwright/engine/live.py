@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rackwright.domain.steps import Step, Steps
 from rackwright.domain.verbs import Phase
+from rackwright.engine.waves import Lane
 
 
 @dataclass(slots=True)
@@ -26,6 +28,8 @@ class LiveRun:
     """Node to operation; None in a run that only looks."""
     contexts: Mapping[str, Mapping[str, Any]] | None = None
     """What the door tells by host, in a run that is about no node."""
+    lane: Lane | None = None
+    """The kind of work, in a run of a wave."""
     cancelled: threading.Event = field(default_factory=threading.Event)
     _marks: set[str] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)
@@ -68,6 +72,11 @@ class LiveRuns:
         """Return a run that is going on."""
         with self._lock:
             return self._runs.get(run_id)
+
+    def lanes(self) -> Counter[Lane]:
+        """Return how many runs of waves go on, by kind of work."""
+        with self._lock:
+            return Counter(run.lane for run in self._runs.values() if run.lane is not None)
 
     def cancel_all(self) -> None:
         """Ask every run to end."""

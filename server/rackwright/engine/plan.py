@@ -70,7 +70,7 @@ def start_phase(
     once; its operation comes back as done. Raises InvalidTransition, InvalidStep, NodeLocked or TooManyOperations.
     """
     phase, verb = wish["phase"], wish["verb"]
-    _check_limit(phase, verb, session=session, settings=settings)
+    _check_limit(node, phase, verb, session=session, settings=settings)
     request = _request(wish)
     automated = phase is Phase.CLEAN and verb == AUTOMATED
     steps: Steps = ()
@@ -263,14 +263,15 @@ def _asker(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"user": given.get("user"), "project": given.get("project")}
 
 
-def _check_limit(phase: Phase, verb: str, *, session: Session, settings: Settings) -> None:
+def _check_limit(node: Node, phase: Phase, verb: str, *, session: Session, settings: Settings) -> None:
     if phase is Phase.DEPLOY:
         states, limit = _DEPLOYING, settings.max_concurrent_deploy
     elif phase is Phase.UNDEPLOY or (phase is Phase.CLEAN and verb != AUTOMATED):
         states, limit = _CLEANING, settings.max_concurrent_clean
     else:
         return
-    if work.count_in(states, session=session) >= limit:
+    group = node.conductor_group if settings.max_concurrent_per_conductor_group else None
+    if work.count_in(states, group=group, session=session) >= limit:
         raise TooManyOperations(attempted=f"Verb {verb}", limit=limit)
 
 

@@ -3,18 +3,26 @@
 """Which nodes share a run; no effects.
 
 Nodes share one when their next leg runs the same task files for the same phase. A run that died is tried again in
-halves, then node by node, so that a node that kills its run takes others with it only once more.
+halves, then node by node, so that a node that kills its run takes others with it only once more. Those who asked take
+turns, so that a thousand nodes of one of them do not keep a single node of another waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from rackwright.domain.steps import Steps, leg_key
 from rackwright.domain.verbs import Phase
+
+Lane = Hashable
+"""What kind of work a wave is; the waves of a lane follow one another."""
+
+ALONE: Lane = "alone"
+"""The lane of all nodes that have a run of their own, because they are slow or their runs have died."""
 
 LAST_ATTEMPT = 3
 """Deaths of a run after which a node's step counts as failed; the last one has the node alone."""
@@ -33,6 +41,13 @@ class Ready:
     attempts: int = 0
     before: str | None = None
     """The run that died."""
+    asker: str = ""
+    """The project or user that asked for it; empty where nobody knows."""
+
+    @property
+    def single(self) -> bool:
+        """Tell whether the node has its run for itself."""
+        return self.alone or self.attempts >= LAST_ATTEMPT - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +63,38 @@ class Wave:
         """Tell whether one task serves all nodes."""
         return self.leg[0].batched
 
+    @property
+    def lane(self) -> Lane:
+        """Return the kind of work."""
+        first = self.members[0]
+        return ALONE if first.single else (first.phase, first.position, leg_key(first.leg))
+
 
 def form(ready: Iterable[Ready], *, size: int) -> Sequence[Wave]:
     """Return the waves of at most ``size`` nodes, that of the node that waits longest first."""
     groups: dict[tuple[Any, ...], list[Ready]] = {}
     for one in sorted(ready, key=lambda each: each.since):
         groups.setdefault(_group(one), []).append(one)
-    return sorted(
-        (Wave(part[0].phase, part[0].leg, part) for group in groups.values() for part in _parts(group, size)),
-        key=lambda wave: wave.members[0].since,
-    )
+    parts = (part for group in groups.values() for part in _parts(_in_turns(group), size))
+    return sorted((Wave(part[0].phase, part[0].leg, part) for part in parts), key=_since)
+
+
+def _since(wave: Wave) -> datetime:
+    return min(member.since for member in wave.members)
+
+
+def _in_turns(group: list[Ready]) -> list[Ready]:
+    """Return the first one of each asker, then the second of each, and so on."""
+    turns: Counter[str] = Counter()
+    ranked: list[tuple[int, Ready]] = []
+    for one in group:
+        ranked.append((turns[one.asker], one))
+        turns[one.asker] += 1
+    return [one for _, one in sorted(ranked, key=lambda each: each[0])]
 
 
 def _group(one: Ready) -> tuple[Any, ...]:
-    single = one.operation if one.alone or one.attempts >= LAST_ATTEMPT - 1 else None
+    single = one.operation if one.single else None
     return (one.phase, one.position, leg_key(one.leg), single, one.before if one.attempts else None)
 
 

@@ -81,10 +81,19 @@ def unfinished_uuids(*, session: Session) -> set[str]:
     return set(session.exec(select(Operation.uuid).where(col(Operation.finished_at).is_(None))).all())
 
 
-def count_in(states: Collection[str], *, session: Session) -> int:
-    """Return how many nodes are in any of these provision states."""
+def count_in(states: Collection[str], *, group: str | None = None, session: Session) -> int:
+    """Return how many nodes, of one conductor group or of all, are in any of these provision states."""
     counted = select(func.count()).select_from(Node).where(col(Node.provision_state).in_(states))
+    if group is not None:
+        counted = counted.where(col(Node.conductor_group) == group)
     return session.exec(counted).one()
+
+
+def whereabouts(*, session: Session) -> Sequence[tuple[str, str, Node]]:
+    """Return UUID, status and node of the operations that run or are ready."""
+    wanted = select(Operation.uuid, Operation.status, Node).join(Node, col(Operation.node_id) == col(Node.id))
+    under_way = col(Operation.status).in_((OperationStatus.READY, OperationStatus.RUNNING))
+    return session.exec(wanted.where(under_way)).all()
 
 
 def deserted(busy: Collection[str], host: str, *, session: Session) -> Sequence[Node]:

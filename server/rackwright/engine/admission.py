@@ -1,0 +1,114 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Which of the waves start now, so that nobody is starved and no storm breaks loose.
+
+Three rules: no more nodes of one rack or BMC are worked on at once than the operator allows; the kinds of work take
+turns; and none of them has all slots.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from rackwright.engine import waves
+from rackwright.engine.live import LiveRuns
+from rackwright.engine.waves import ALONE, Lane, Ready, Wave
+from rackwright.engine.world import World
+from rackwright.settings import Settings
+from rackwright.store import work
+from rackwright.store.node import Node
+from rackwright.store.operation import OperationStatus
+from rackwright.store.session import reading
+
+Place = tuple[str, str]
+"""Something that nodes share: ``("rack", its name)`` or ``("bmc", its address)``."""
+
+
+def places(node: Node, settings: Settings) -> frozenset[Place]:
+    """Return what a node shares with others."""
+    rack = node.properties.get(settings.rack_property) if settings.rack_property else node.conductor_group
+    address = next((value for key, value in sorted(node.driver_info.items()) if key.endswith("_address")), None)
+    named = {"rack": rack, "bmc": address}
+    return frozenset((kind, str(name)) for kind, name in named.items() if name)
+
+
+def below_limits(
+    ready: Iterable[Ready],
+    where: Mapping[str, frozenset[Place]],
+    taken: Counter[Place],
+    limits: Mapping[str, int],
+) -> Sequence[Ready]:
+    """Return those that can go on, who waits longest first; ``where`` is by operation, ``taken`` counts running ones.
+
+    ``limits`` is by kind of place; 0 = none.
+    """
+    used, found = Counter(taken), list[Ready]()
+    for one in sorted(ready, key=lambda each: each.since):
+        mine = [place for place in where.get(one.operation, ()) if limits[place[0]]]
+        if all(used[place] < limits[place[0]] for place in mine):
+            used.update(mine)
+            found.append(one)
+    return found
+
+
+def in_turns(formed: Iterable[Wave], busy: Counter[Lane], served: Sequence[Lane] = ()) -> Sequence[Wave]:
+    """Return the waves so that the lane comes first that has the fewest runs, counting those before it in the list.
+
+    Among equals the lane that was not ``served`` lately comes first (its last one was the latest), then who waits
+    longest.
+    """
+    used, ranked = Counter(busy), list[tuple[int, int, Wave]]()
+    for wave in formed:
+        lately = served.index(wave.lane) if wave.lane in served else -1
+        ranked.append((used[wave.lane], lately, wave))
+        used[wave.lane] += 1
+    return [wave for *_, wave in sorted(ranked, key=lambda each: each[:2])]
+
+
+def choose(ordered: Iterable[Wave], busy: Counter[Lane], *, free: int, slots: int) -> Sequence[Wave]:
+    """Return the waves that start now, at most ``free``; ``busy`` counts the runs that go on, by lane.
+
+    One lane leaves a slot to the others, and nodes that are slower than their waves leave half of the slots.
+    """
+    used, found = Counter(busy), list[Wave]()
+    for wave in ordered:
+        most = max(1, slots // 2 if wave.lane == ALONE else slots - 1)
+        if len(found) < free and used[wave.lane] < most:
+            used[wave.lane] += 1
+            found.append(wave)
+    return found
+
+
+class Admission:
+    """Decides for one conductor."""
+
+    def __init__(self, world: World, runs: LiveRuns) -> None:
+        self._world = world
+        self._runs = runs
+        self._served: list[Lane] = []
+
+    def waves(self, ready: Sequence[Ready], *, free: int) -> Sequence[Wave]:
+        """Return the waves that start now, at most ``free``."""
+        settings = self._world.settings
+        formed = waves.form(self._below_limits(ready), size=settings.wave_size)
+        busy = self._runs.lanes()
+        chosen = choose(in_turns(formed, busy, self._served), busy, free=free, slots=settings.run_slots)
+        lanes = [wave.lane for wave in chosen]
+        waiting = {wave.lane for wave in formed}
+        self._served = [lane for lane in self._served if lane in waiting and lane not in lanes] + lanes
+        return chosen
+
+    def _below_limits(self, ready: Sequence[Ready]) -> Sequence[Ready]:
+        settings = self._world.settings
+        limits = {"rack": settings.max_running_per_rack, "bmc": settings.max_running_per_bmc}
+        if not ready or not any(limits.values()):
+            return ready
+        where: dict[str, frozenset[Place]] = {}
+        taken: Counter[Place] = Counter()
+        with reading(self._world.database) as session:
+            for uuid, status, node in work.whereabouts(session=session):
+                where[uuid] = places(node, settings)
+                if status == OperationStatus.RUNNING:
+                    taken.update(where[uuid])
+        return below_limits(ready, where, taken, limits)

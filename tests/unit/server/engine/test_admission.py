@@ -1,0 +1,147 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Who goes first, and how many at once: told by the order in which steps were played."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rackwright.domain.errors import TooManyOperations
+from rackwright.domain.outcomes import Learned
+from rackwright.engine import plan
+from rackwright.engine.admission import below_limits, choose, in_turns
+from rackwright.engine.waves import ALONE, form
+from tests.unit.server.engine.engine_house import EngineHouse
+from tests.unit.server.engine.test_waves import BOOT, ready
+
+ON = "power on"
+
+
+def _power(house: EngineHouse, uuid: str) -> None:
+    house.within(
+        uuid, plan.start_power, settings=house.settings, catalog=house.world.catalog, target=ON, user="somebody"
+    )
+
+
+def test_a_node_that_wants_something_else_does_not_wait_for_a_big_wave(tmp_path: Path) -> None:
+    house = EngineHouse(tmp_path, wave_size=2, run_slots=1)
+    many = [house.node(provision_state="active") for _ in range(10)]
+    for uuid in many:
+        house.verb(uuid, "deleted")
+    urgent = house.node(provision_state="active")
+    house.script["power.set_power_state"] = Learned({"power_state": ON})
+    _power(house, urgent)
+    house.settle()
+    assert house.played.index((urgent, "power.set_power_state")) <= 2
+    house.close()
+
+
+def test_a_node_of_another_asker_does_not_wait_for_a_thousand_of_the_same_kind(tmp_path: Path) -> None:
+    house = EngineHouse(tmp_path, wave_size=4, run_slots=1)
+    for _ in range(20):
+        house.verb(house.node(provision_state="active"), "deleted", project="big")
+    urgent = house.node(provision_state="active")
+    house.verb(urgent, "deleted", project="small")
+    house.settle()
+    first_wave = {node for node, _ in house.played[:4]}
+    assert urgent in first_wave
+    house.close()
+
+
+def test_waves_of_two_kinds_take_turns() -> None:
+    deploys = [ready(number) for number in range(6)]
+    boots = [ready(number, leg=BOOT) for number in range(10, 12)]
+    formed = form([*deploys, *boots], size=2)
+    order = [wave.leg for wave in in_turns(formed, Counter())]
+    assert order.index(BOOT) == 1
+    assert in_turns(formed, Counter({formed[0].lane: 1}))[0].leg == BOOT
+    assert in_turns(formed, Counter(), [formed[0].lane])[0].leg == BOOT
+
+
+def test_one_kind_of_work_leaves_a_slot_to_the_others() -> None:
+    waves = form([ready(number) for number in range(8)], size=2)
+    assert len(choose(waves, Counter(), free=4, slots=4)) == 3
+    assert choose(waves, Counter({waves[0].lane: 3}), free=1, slots=4) == []
+    other = form([ready(9, leg=BOOT)], size=2)
+    assert choose([*waves, *other], Counter({waves[0].lane: 3}), free=1, slots=4) == other
+
+
+def test_with_one_slot_everybody_may_have_it() -> None:
+    assert len(choose(form([ready(1)], size=2), Counter(), free=1, slots=1)) == 1
+
+
+def test_slow_nodes_never_have_more_than_half_of_the_slots() -> None:
+    slow = [ready(number, alone=True) for number in range(9)]
+    waves = form([*slow, ready(10), ready(11)], size=200)
+    chosen = choose(waves, Counter(), free=4, slots=4)
+    assert [wave.lane == ALONE for wave in chosen].count(True) == 2
+    assert [len(wave.members) for wave in chosen if wave.lane != ALONE] == [2]
+
+
+@pytest.mark.parametrize(("limits", "expected"), [({"rack": 2}, [1, 2, 4]), ({"rack": 0}, [1, 2, 3, 4])])
+def test_no_more_nodes_of_a_rack_go_on_than_the_limit_says(limits: dict[str, int], expected: list[int]) -> None:
+    a, b = frozenset({("rack", "a")}), frozenset({("rack", "b")})
+    where = {"operation-1": a, "operation-2": a, "operation-3": a, "operation-4": b}
+    found = below_limits([ready(number) for number in (4, 3, 2, 1)], where, Counter(), limits)
+    assert [one.operation for one in found] == [f"operation-{number}" for number in expected]
+
+
+def test_nodes_that_runs_have_count_against_the_limit() -> None:
+    place = ("bmc", "https://192.0.2.1")
+    where = {"operation-1": frozenset({place})}
+    assert below_limits([ready(1)], where, Counter({place: 1}), {"bmc": 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "columns"),
+    [
+        ({"max_running_per_rack": 2}, {"properties": {"rack": "r1"}}),
+        ({"max_running_per_rack": 2, "rack_property": ""}, {"conductor_group": "r1"}),
+        ({"max_running_per_bmc": 2}, {"driver_info": {"redfish_address": "https://192.0.2.1"}}),
+    ],
+)
+def test_a_rack_is_worked_on_a_few_nodes_at_a_time_and_all_are_done_in_the_end(
+    tmp_path: Path, settings: dict[str, Any], columns: dict[str, Any]
+) -> None:
+    house = EngineHouse(tmp_path, **({"conductor_group": columns.get("conductor_group", "")} | settings))
+    for _ in range(7):
+        house.verb(house.node(provision_state="active", automated_clean=False, **columns), "deleted")
+    house.settle()
+    assert max(len(run.nodes) for run in house.runner.runs) == 2
+    assert len({node for node, _ in house.played}) == 7
+    house.close()
+
+
+def test_limits_of_each_conductor_group_are_its_own(tmp_path: Path) -> None:
+    house = EngineHouse(tmp_path, max_concurrent_deploy=1, max_concurrent_per_conductor_group=True)
+    house.node(provision_state="wait call-back", conductor_group="a")
+    house.verb(house.node(provision_state="available", conductor_group="b"), "active")
+    with pytest.raises(TooManyOperations, match="1"):
+        house.verb(house.node(provision_state="available", conductor_group="a"), "active")
+    house.close()
+
+
+def test_a_bmc_that_hangs_holds_up_nobody_else(house: EngineHouse) -> None:
+    answers = threading.Event()
+    slow, quick = house.node(provision_state="active"), house.node(provision_state="active")
+
+    def hang(_: str) -> Learned:
+        answers.wait(20)
+        return Learned({"power_state": ON})
+
+    house.script[f"{slow} power.set_power_state"] = hang
+    _power(house, slow)
+    house.conductor.tick()
+    house.script["power.set_power_state"] = Learned({"power_state": ON})
+    _power(house, quick)
+    house.conductor.tick()
+    while house.look(quick).power_state != ON:
+        house.conductor.tick()
+    assert house.look(slow).target_power_state == ON
+    answers.set()
+    house.settle()
