@@ -46,7 +46,6 @@ from rackwright.catalog import Implementation
 from rackwright.domain.states import TRAITS, TRANSITIONS, DeleteAllowed, Event, ProvisionState, Transition, Who
 from rackwright.domain.steps_file import StepsFile
 from rackwright.domain.verbs import PHASES, VERBS, Phase, Verb, phase_of, possible, transition_for
-from rackwright.interface_settings import InterfaceSettings
 from rackwright.services import numbers
 from rackwright.settings import Settings
 
@@ -108,10 +107,9 @@ def steps_schema() -> str:
 
 def settings_page() -> str:
     """Return the page about the settings of the daemon: name, type, default and meaning of each."""
-    by_kind = InterfaceSettings.model_fields
     rows = (
         f"| `{name}` | {_kind(field)} | {_default(field)} | {field.description} |"
-        for name, field in sorted(Settings.model_fields.items(), key=lambda each: each[0] in by_kind)
+        for name, field in sorted(Settings.model_fields.items(), key=lambda each: "_interface" in each[0])
     )
     return "\n".join(
         [
