@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlmodel import Session
@@ -21,6 +22,7 @@ from rackwright.store import port as ports
 from rackwright.store import work
 from rackwright.store.node import SEALED_FIELDS, Node
 from rackwright.store.operation import Operation, OperationStatus
+from rackwright.store.port import Port
 from rackwright.store.session import reading, writing
 
 EVENTS_PATIENCE = 10.0
@@ -69,13 +71,17 @@ class Subjects:
     def _contexts(self, run: LiveRun, index: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         with reading(self._world.database) as session:
-            for uuid, operation in self._members(run, session):
+            members = dict(self._members(run, session))
+            present = nodes.find(session=session, uuids=list(members))
+            cards = ports.of_nodes([node.id or 0 for node in present], session=session)
+            for node in present:
+                operation = members[node.uuid]
                 step = Step.model_validate(operation.steps[index]) if operation else run.step(index)
                 if step is None:
                     continue
                 opened = step.model_copy(update={"args": self._world.sealer.unseal(step.args)})
-                subject = self._subject(nodes.get(uuid, session=session), run, operation, session)
-                found[uuid] = context.compose(subject, opened, index, settings=self._world.settings)
+                subject = self._subject(node, cards[node.id or 0], run, operation)
+                found[node.uuid] = context.compose(subject, opened, index, settings=self._world.settings)
         return found
 
     def _members(self, run: LiveRun, session: Session) -> list[tuple[str, Operation | None]]:
@@ -107,10 +113,10 @@ class Subjects:
                     session.add_all(found)
                     session.commit()
 
-    def _subject(self, node: Node, run: LiveRun, operation: Operation | None, session: Session) -> Subject:
+    def _subject(self, node: Node, cards: Sequence[Port], run: LiveRun, operation: Operation | None) -> Subject:
         return Subject(
             node=self._shown(node, masked=False),
-            ports=[_public(each) for each in ports.of_node(node.id or 0, session=session)],
+            ports=[_public(each) for each in cards],
             protocol=self._protocol(node),
             operation=operation.uuid if operation else run.run_id,
             phase=run.phase,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -52,6 +52,7 @@ FILTERS: Filters = {
     **equal(Port, "node_id", "address", "portgroup_uuid"),
     "visible_to": NODE_FILTERS["visible_to"],
     "addresses": lambda addresses: col(Port.address).in_(addresses),
+    "node_ids": lambda ids: col(Port.node_id).in_(ids),
     "shard": lambda names: col(Node.shard).in_(names),
     "conductor_groups": lambda names: col(Node.conductor_group).in_(names),
     "description_contains": _described,
@@ -70,6 +71,14 @@ def get(ident: str, *, session: Session, lock: bool = False) -> Port:
 def of_node(node_id: int, *, session: Session) -> Sequence[Port]:
     """Return the ports of a node, in order of their creation."""
     return find(session=session, node_id=node_id)
+
+
+def of_nodes(node_ids: Sequence[int], *, session: Session) -> Mapping[int, Sequence[Port]]:
+    """Return the ports of nodes by the node's primary key, each node's in order of their creation."""
+    found: dict[int, list[Port]] = {node_id: [] for node_id in node_ids}
+    for port in find(session=session, node_ids=list(node_ids)):
+        found[port.node_id].append(port)
+    return found
 
 
 _OWNERS = (
