@@ -24,7 +24,8 @@ from rackwright_lab.simulated import history
 from tests.benchmark.processes import cpu, memory
 from tests.integration.server.simulated_house import Fleet, running
 
-MACHINES = ("--boot-seconds=2", "--step-seconds=0.5", "--beat-seconds=0")
+BOOT = 2.0
+MACHINES = (f"--boot-seconds={BOOT}", "--step-seconds=0.5", "--beat-seconds=0")
 LIMIT = 3600.0
 POLL = 1.0
 _LAST = {"enroll": "manage", "available": "active"}
@@ -125,6 +126,7 @@ def main(machines: int = 20, *settings: str) -> None:
                 idle, began = cpu(daemon.process.pid), time.monotonic()
                 live(daemon, daemon.enroll())
                 wall = time.monotonic() - began
+            time.sleep(BOOT + POLL)  # for the images to come up, which the histories are asked for
         finally:
             daemon.stop()
         waits, requests = sorted(delays(rack.folder)), rack.load()["requests"]

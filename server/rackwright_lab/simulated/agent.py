@@ -75,9 +75,15 @@ class Agent:
         """Return what the agent sees of its machine."""
         serial = f"{self.machine.name}-disk"
         disk = {"name": "/dev/sda", "model": "simulated", "size": 100 * _GIB, "rotational": False, "serial": serial}
-        card = {"name": "eth0", "mac_address": self.machine.mac, "ipv4_address": None, "has_carrier": True, "lldp": []}
+        card: Data = {
+            "name": "eth0",
+            "mac_address": self.machine.mac,
+            "ipv4_address": None,
+            "has_carrier": True,
+            "lldp": [],
+        }
         return {
-            "interfaces": [{**card, "vendor": "0x1af4", "product": "0x0001", "client_id": None}],
+            "interfaces": [{**card, "ipv4_address": None, "vendor": "0x1af4", "product": "0x0001", "client_id": None}],
             "cpu": {"model_name": "Simulated", "frequency": "2000", "count": 8, "architecture": "x86_64", "flags": []},
             "disks": [{**disk, "wwn": None, "vendor": None, "hctl": None, "by_path": None, "tran": "sata"}],
             "memory": {"total": 16 * _GIB, "physical_mb": 16 * 1024},

@@ -31,7 +31,7 @@ class Control:
             rules = body.get("faults")
             if not isinstance(rules, list):
                 raise LabError("Give an object with the list `faults`.")
-            self._faults.set([Rule.read(rule) for rule in rules])
+            self._faults.replace([Rule.read(rule) for rule in rules])
         except LabError as error:
             return Answer(400, {"error": str(error)})
         return Answer(204)

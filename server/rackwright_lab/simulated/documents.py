@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from rackwright_lab.simulated.http import Data
 from rackwright_lab.simulated.machine import Machine
@@ -180,7 +181,7 @@ RESOURCES: Mapping[tuple[str, str], Callable[[Machine], Data]] = {
     ("Systems", "EthernetInterfaces/1"): network_card,
     ("Managers", ""): manager,
     ("Managers", "VirtualMedia"): _below("Managers/VirtualMedia", *_MEDIA_TYPES),
-    **{("Managers", f"VirtualMedia/{name}"): lambda machine, name=name: drive(machine, name) for name in _MEDIA_TYPES},
+    **{("Managers", f"VirtualMedia/{name}"): partial(drive, name=name) for name in _MEDIA_TYPES},
     ("Chassis", ""): chassis,
     ("UpdateService/FirmwareInventory", ""): firmware,
 }

@@ -142,7 +142,7 @@ class MachineFaults:
         self._chance = chance
         self._active: Sequence[Active] = ()
 
-    def set(self, rules: Iterable[Rule]) -> None:
+    def replace(self, rules: Iterable[Rule]) -> None:
         """Have these from now on."""
         self._active = [Active(rule) for rule in rules]
 
@@ -184,13 +184,13 @@ class Faults:
         self.machines = {name: MachineFaults(self._chance) for name in names}
         self.rules: Sequence[Rule] = ()
 
-    def set(self, rules: Sequence[Rule]) -> None:
+    def replace(self, rules: Sequence[Rule]) -> None:
         """Have these from now on, in place of those before."""
         self.rules = rules
         chosen = [(rule, self._chosen(rule.machines)) for rule in rules]
         for name, faults in self.machines.items():
-            faults.set(rule for rule, names in chosen if name in names)
-        self.shared.set(rule for rule in rules if rule.machines == "all")
+            faults.replace(rule for rule, names in chosen if name in names)
+        self.shared.replace(rule for rule in rules if rule.machines == "all")
 
     def _chosen(self, machines: str) -> set[str]:
         names = list(self.machines)

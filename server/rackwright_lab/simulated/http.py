@@ -67,8 +67,8 @@ async def listen(
 
     loop = asyncio.get_running_loop()
 
-    def made(*parts: Any) -> web.BaseRequest:
-        return web.BaseRequest(*parts, loop, client_max_size=_LARGEST)
+    def made(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=_LARGEST)
 
     server = web.Server(answer, request_factory=made, handler_cancellation=True, access_log=None)
     listening = await loop.create_server(server, host, port, ssl=tls, backlog=_BACKLOG)

@@ -217,7 +217,7 @@ _STARTS = ("On", "ForceOn", "ForceRestart", "GracefulRestart", "PowerCycle")
 def _is_possible(name: str, value: Any) -> bool:
     match name:
         case "Cores":
-            return 1 <= value <= 64
+            return 1 <= int(value) <= 64
         case "Mode":
             return value in ("A", "B")
         case _:

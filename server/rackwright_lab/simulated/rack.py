@@ -72,7 +72,7 @@ class Rack:
         """Build the rack, and leave its description in its folder; raise LabError."""
         options = self.options
         if options.faults:
-            self.faults.set(load_profile(options.faults))
+            self.faults.replace(load_profile(options.faults))
         options.histories.mkdir(parents=True, exist_ok=True)
         for old in options.histories.glob("*.jsonl"):
             old.unlink()

@@ -96,6 +96,7 @@ class Fleet(Daemon):
             **settings,
         }
         super().__init__(folder, **given)
+        until(lambda: self.done("GET", "/v1/conductors")["conductors"], 60, f"a conductor (see {self.log})")
 
     def enroll(self, machines: Sequence[Data] | None = None) -> list[str]:
         """Create the nodes of machines, of all where none are given, and their ports; return their UUIDs."""

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[4]
 
 def struck(*rules: Rule) -> list[str]:
     faults = Faults(NAMES, seed=1)
-    faults.set(rules)
+    faults.replace(rules)
     return [name for name, machine in faults.machines.items() if machine.request(Kind.BEFORE)]
 
 
@@ -62,7 +62,7 @@ def test_the_same_seed_strikes_the_same_machines() -> None:
 
 def test_a_fault_strikes_each_machine_as_often_as_was_asked_for() -> None:
     faults = Faults(NAMES, seed=1)
-    faults.set([Rule("media-stays", times=2)])
+    faults.replace([Rule("media-stays", times=2)])
     for name in ("node-1", "node-2"):
         machine = faults.machines[name]
         assert [machine.strikes("media-stays") is not None for _ in range(4)] == [True, True, False, False]
@@ -70,7 +70,7 @@ def test_a_fault_strikes_each_machine_as_often_as_was_asked_for() -> None:
 
 def test_a_fault_of_a_step_leaves_other_steps_alone() -> None:
     faults = Faults(NAMES, seed=1)
-    faults.set([Rule("step-fails", step="write_image")])
+    faults.replace([Rule("step-fails", step="write_image")])
     machine = faults.machines["node-1"]
     assert machine.strikes("step-fails", step="erase_devices") is None
     assert machine.strikes("step-fails", step="write_image") is not None
