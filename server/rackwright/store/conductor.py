@@ -75,7 +75,7 @@ def heartbeat(hostname: str, *, session: Session, epoch: int | None = None, at: 
 def _seen(hostname: str, epoch: int | None, session: Session, at: datetime | None) -> bool:
     known = [col(Conductor.hostname) == hostname]
     if epoch is not None:
-        known += [col(Conductor.epoch) == epoch, col(Conductor.online)]
+        known += [col(Conductor.epoch) == epoch, col(Conductor.online).is_(True)]
     noted = update(Conductor).where(*known).values(updated_at=at or Ago())
     return bool(session.connection().execute(noted).rowcount)
 
