@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
@@ -209,3 +211,24 @@ def test_addresses_that_are_none_are_left_out(bmc: BmcServer) -> None:
         bmc.resources[f"{ports}/{number}"] = {"MACAddress": mac}
     with connect(bmc.context()) as machine:
         assert machine.macs() == ["aa:bb:cc:00:11:22"]
+
+
+def test_a_bmc_is_reached_through_the_proxy_that_the_environment_names(
+    bmc: BmcServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", bmc.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with pytest.raises(OperationError), connect({**bmc.context(), "address": "http://bmc.example.com"}):
+        pass
+    assert bmc.log[0].path == "http://bmc.example.com/redfish/v1/"
+
+
+def test_no_password_is_taken_from_a_file_of_the_home(
+    bmc: BmcServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password else\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with connect(bmc.context()) as machine:
+        machine.power_state()
+    assert [request for request in bmc.log if "Authorization" in request.headers] == []
