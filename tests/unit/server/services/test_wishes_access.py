@@ -115,8 +115,11 @@ def test_a_public_runbook_is_there_for_everybody_and_changed_by_the_operator(cal
     book(system, "CUSTOM_PUBLIC", public=True)
     book(system, "CUSTOM_PRIVATE")
     book(manager, "CUSTOM_MINE")
-    assert names(runbooks.listed(["name"], context=manager, page=Page())) == ["CUSTOM_PUBLIC", "CUSTOM_MINE"]
-    assert len(runbooks.listed(["name"], context=system, page=Page())) == 3
+    assert names(runbooks.listed(["name"], context=manager, filters={}, page=Page())) == [
+        "CUSTOM_PUBLIC",
+        "CUSTOM_MINE",
+    ]
+    assert len(runbooks.listed(["name"], context=system, filters={}, page=Page())) == 3
     public = runbooks.get("CUSTOM_PUBLIC", context=manager)
     with pytest.raises(Forbidden):
         runbooks.update(public, {"extra": {"a": 1}}, context=manager)
