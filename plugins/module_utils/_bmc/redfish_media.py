@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -74,10 +75,8 @@ class Drives:
         self.eject()
         path, drive = self._best()
         self._known = None
-        if INSERT in (drive.get("Actions") or {}):
-            VirtualMedia(self._service.connector(), path).insert_media(url)
-        else:
-            self._service.patch_with_first(path, {"Image": url, "Inserted": True}, {"Image": url})
+        with self._believing(path, lambda drive: _holds(drive, url)):
+            self._insert(path, drive, url)
         if not self._await(path, lambda drive: _holds(drive, url)):
             raise OperationError(
                 f"insert {url}",
@@ -89,8 +88,9 @@ class Drives:
         """Empty the drives; asked again where a BMC accepts it and does nothing."""
         for path, drive in list(self._full()):
             for _attempt in range(TRIES):
-                self._eject(path, drive)
                 self._known = None
+                with self._believing(path, lambda drive: not _is_full(drive)):
+                    self._eject(path, drive)
                 if self._await(path, lambda drive: not _is_full(drive)):
                     break
             else:
@@ -99,6 +99,21 @@ class Drives:
                     f"The BMC accepted it {TRIES} times, but the image is still inserted.",
                     "Eject it in the BMC's own pages, or reset the BMC.",
                 )
+
+    def _insert(self, path: str, drive: Data, url: str) -> None:
+        if INSERT in (drive.get("Actions") or {}):
+            self._service.patiently(lambda: VirtualMedia(self._service.connector(), path).insert_media(url))
+        else:
+            self._service.patch_with_first(path, {"Image": url, "Inserted": True}, {"Image": url})
+
+    @contextmanager
+    def _believing(self, path: str, reached: Callable[[Data], bool]) -> Iterator[None]:
+        """Take it that all is well where a BMC refuses what it has done: the answer to an earlier try was lost."""
+        try:
+            yield
+        except Exception as error:
+            if not (rejects(error) and reached(self._service.get(path))):
+                raise
 
     def _eject(self, path: str, drive: Data) -> None:
         action = (drive.get("Actions") or {}).get(EJECT) or {}

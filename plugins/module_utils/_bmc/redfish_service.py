@@ -12,7 +12,7 @@ import logging
 import ssl
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -119,7 +119,7 @@ class Service:
 
     def post(self, path: str, body: Data | None) -> None:
         """Send ``body`` to an action; raise sushy's errors."""
-        self._patiently(lambda: self._connector.post(path, data=body))
+        self.patiently(lambda: self._connector.post(path, data=body))
 
     def patch_with_first(self, path: str, *bodies: Data) -> None:
         """Change the resource at ``path`` with the first body that this BMC takes; raise sushy's error for the last."""
@@ -148,7 +148,7 @@ class Service:
                 continue
             tried.add(etag)
             try:
-                self._patiently(lambda etag=etag: self._connector.patch(path, data=body, headers=_if_match(etag)))
+                self.patiently(lambda etag=etag: self._connector.patch(path, data=body, headers=_if_match(etag)))
             except exceptions.HTTPError as error:
                 if error.status_code not in _REFUSED_ETAG:
                     raise
@@ -178,7 +178,8 @@ class Service:
             raise exceptions.MalformedAttributeError(attribute="(all)", resource=path, error="it is no JSON object")
         return content, answer.headers.get("ETag") or str(content.get("@odata.etag") or "")
 
-    def _patiently(self, send: Any) -> None:
+    def patiently(self, send: Callable[[], Any]) -> None:
+        """Send a change, again where the BMC is too busy for it; raise sushy's errors."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 send()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect, redfish_service
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
     DRIVE,
@@ -82,6 +82,25 @@ def test_what_was_seen_before_a_change_is_not_believed_after_it(bmc: BmcServer) 
         machine.forget()
         machine.insert(ISO)
     assert bmc.calls() == [INSERT, INSERT]
+
+
+def test_a_bmc_that_is_too_busy_to_insert_is_asked_again(bmc: BmcServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redfish_service, "PAUSE", 0.01)
+    bmc.reset_answers(refusal(503), refusal(503))
+    insert(bmc)
+    assert bmc.calls() == [INSERT] * 3
+
+
+def test_a_bmc_that_refuses_to_insert_what_it_holds_has_lost_an_answer(bmc: BmcServer) -> None:
+    def habit(request: Request) -> Answer | None:
+        if request.method != "POST":
+            return None
+        bmc.apply(request)
+        return refusal(400, "ResourceInUse")
+
+    bmc.habits.append(habit)
+    insert(bmc)
+    eject(bmc)
 
 
 def test_a_drive_without_actions_is_changed_itself(bmc: BmcServer) -> None:
