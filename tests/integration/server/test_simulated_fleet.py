@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from rackwright_lab.simulated.history import check
 from tests.integration.server.daemon_house import until
 from tests.integration.server.simulated_house import Fleet, Rack, running
 
+pytestmark = pytest.mark.timeout(600)  # 40 seconds each on a quiet machine
+
+PATIENCE = 200  # seconds for each verb
 TIMES = ("--boot-seconds=1.5", "--step-seconds=0.1", "--power-seconds=0.05", "--beat-seconds=0.1")
 FAILING = (
     {"fault": "unavailable", "percent": 3},
@@ -35,7 +40,7 @@ def fleet(folder: Path, machines: int) -> Iterator[tuple[Rack, Fleet]]:
 
 def test_twenty_machines_become_active_with_each_thing_done_once_and_in_order(tmp_path: Path) -> None:
     with fleet(tmp_path, 20) as (rack, daemon):
-        daemon.live(daemon.enroll())
+        daemon.live(daemon.enroll(), PATIENCE)
         until(lambda: rack.sessions() == 0, 10, "the end of all sessions")
         until(lambda: not check(rack.folder), 10, f"clean histories in {rack.folder}")
         assert {len(rack.happened("inspected", machine["name"])) for machine in rack.machines} == {1}
@@ -44,7 +49,7 @@ def test_twenty_machines_become_active_with_each_thing_done_once_and_in_order(tm
 def test_machines_become_active_though_one_request_in_ten_fails(tmp_path: Path) -> None:
     with fleet(tmp_path, 5) as (rack, daemon):
         rack.faults(*FAILING)
-        daemon.live(daemon.enroll(), 90)
+        daemon.live(daemon.enroll(), PATIENCE)
         struck = [entry for machine in rack.machines for entry in rack.happened("fault", machine["name"])]
         assert len(struck) > 10
         until(lambda: not check(rack.folder), 10, f"clean histories in {rack.folder}")
