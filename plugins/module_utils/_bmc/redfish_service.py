@@ -42,11 +42,15 @@ ATTEMPTS = 5
 PAUSE = 2.0
 """Seconds between two attempts."""
 
+RENEWALS = 2
+"""How often a request is sent again after a BMC has refused a session and the next one."""
+
 BUSY = (409, 429, 502, 503, 504)
 _NOT_REDFISH = (
     "What answers there does not speak Redfish.",
     "Check the BMC's address, and that Redfish is enabled.",
 )
+_NO_SESSION = 401
 _NOT_OFFERED = (405, 501)
 _SILENT = "it does not answer in time"
 _REFUSED_ETAG = (412, 428)
@@ -172,7 +176,7 @@ class Service:
 
     def _read(self, path: str) -> tuple[Data, str]:
         """Return a resource and its ETag, which some BMCs send in the body only."""
-        answer = self._connector.get(path)
+        answer = self._renewing(lambda: self._connector.get(path))
         content = answer.json()
         if not isinstance(content, dict):
             raise exceptions.MalformedAttributeError(attribute="(all)", resource=path, error="it is no JSON object")
@@ -182,13 +186,23 @@ class Service:
         """Send a change, again where the BMC is too busy for it; raise sushy's errors."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                send()
+                self._renewing(send)
             except exceptions.HTTPError as error:
                 if error.status_code not in BUSY or attempt == ATTEMPTS:
                     raise
                 time.sleep(PAUSE)
             else:
                 return
+
+    def _renewing(self, send: Callable[[], Any]) -> Any:
+        """Send a request; again where the BMC has forgotten also the session that sushy has just renewed."""
+        for _attempt in range(RENEWALS):
+            try:
+                return send()
+            except exceptions.AccessError as error:
+                if error.status_code != _NO_SESSION or not self._auth.can_refresh_session():
+                    raise
+        return send()
 
     def _check_redirect(self, answer: Any, *_args: Any, **_kwargs: Any) -> None:
         """Refuse a redirect that would take credentials to another host, or would turn a change into a question."""

@@ -232,3 +232,22 @@ def test_no_password_is_taken_from_a_file_of_the_home(
     with connect(bmc.context()) as machine:
         machine.power_state()
     assert [request for request in bmc.log if "Authorization" in request.headers] == []
+
+
+def test_a_bmc_that_forgets_one_session_after_the_other_is_asked_again(bmc: BmcServer) -> None:
+    bmc.login = ("admin", "password")
+    lost = 2
+
+    def forget(request: Request) -> Answer | None:
+        nonlocal lost
+        if request.path != SYSTEM or not lost:
+            return None
+        lost -= 1
+        bmc.sessions.clear()
+        return refusal(401, message="no valid session")
+
+    with connect(bmc.context()) as machine:
+        bmc.habits.append(forget)
+        machine.forget()
+        assert machine.power_state() == "off"
+    assert (lost, bmc.sessions) == (0, set())
