@@ -86,4 +86,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status: int | str = main()
+    except KeyboardInterrupt:
+        status = "Interrupted; what was started is stopped."
+    sys.exit(status)
