@@ -29,7 +29,6 @@ from rackwright.store.port import Port
 from rackwright.store.session import DatabaseUnusable, open_engine, reading, writing
 from rackwright.store.work import locked
 from tests.unit.server import databases
-from tests.unit.server.fresh_database import lay_in
 
 
 @pytest.fixture
@@ -41,8 +40,8 @@ def engine(database: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Iterator[Engine]:
-    lay_in(tmp_path)
     engine = open_engine(f"sqlite:///{tmp_path / 'rackwright.sqlite'}")
+    migrate(engine)
     yield engine
     engine.dispose()
 
