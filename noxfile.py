@@ -22,6 +22,7 @@ COLLECTIONS = BUILD / "collections"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PINS = "tests/constraints.txt"
 SHARED = ("--numprocesses=2",)  # for as many cores as CI has; the tests wait about half of their time
+PATIENT = {"interrupt_timeout": 60, "terminate_timeout": 60}  # seconds to stop machines in, once interrupted
 # What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours, or
 # that no byte code is kept, with which every start of the daemon compiles all that it loads.
 os.environ |= {
@@ -155,11 +156,11 @@ def molecule(session: nox.Session) -> None:
 @nox.session(default=False)
 def conformance(session: nox.Session) -> None:
     """Run real clients, unmodified, against the daemon; arguments name clients."""
-    session.run("python", "-m", "tests.conformance", *session.posargs, interrupt_timeout=60, terminate_timeout=60)
+    session.run("python", "-m", "tests.conformance", *session.posargs, **PATIENT)
 
 
 @nox.session
 def lab(session: nox.Session) -> None:
     """Take machines of the virtual rack from enroll to a booted system; needs root, last because longest."""
     everything = ["tests/integration", *SHARED, "--dist=loadgroup"]
-    session.run("pytest", "-m", "lab", "--timeout=1500", *(session.posargs or everything))
+    session.run("pytest", "-m", "lab", "--timeout=1500", *(session.posargs or everything), **PATIENT)
