@@ -47,7 +47,7 @@ def test_twenty_machines_become_active_with_each_thing_done_once_and_in_order(tm
 
 
 def test_machines_become_active_though_one_request_in_ten_fails(tmp_path: Path) -> None:
-    with fleet(tmp_path, 5) as (rack, daemon):
+    with fleet(tmp_path, 3) as (rack, daemon):
         rack.faults(*FAILING)
         daemon.live(daemon.enroll(), PATIENCE)
         struck = [entry for machine in rack.machines for entry in rack.happened("fault", machine["name"])]
