@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -152,7 +153,7 @@ class Service:
                 continue
             tried.add(etag)
             try:
-                self.patiently(lambda etag=etag: self._connector.patch(path, data=body, headers=_if_match(etag)))
+                self.patiently(partial(self._connector.patch, path, data=body, headers=_if_match(etag)))
             except exceptions.HTTPError as error:
                 if error.status_code not in _REFUSED_ETAG:
                     raise
