@@ -47,6 +47,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 
 from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
+from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent
 
 
 class InventoryModule(BaseInventoryPlugin):
@@ -61,6 +62,7 @@ class InventoryModule(BaseInventoryPlugin):
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Add the nodes of the run to the inventory."""
+        die_with_parent()
         super().parse(inventory, loader, path, cache)
         plugin: Any = self  # ansible-core does not annotate these
         plugin._read_config_data(path)

@@ -14,7 +14,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to end this worker when ansible-playbook ends, however it ends: it has a session of its own."""
+    """Ask the kernel to end this process when its parent ends, however that ends.
+
+    A worker of Ansible has a session of its own, and ansible-playbook is not told when its starter is killed.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

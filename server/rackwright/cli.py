@@ -20,16 +20,22 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rackwright import __version__, logs
 from rackwright.domain.errors import RackwrightError
 from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
 from rackwright.supervisor import EX_CONFIG, SIGNALS, command
 
+if TYPE_CHECKING:
+    from rackwright.catalog import Catalog
+    from rackwright.runner.base import Runner
+
 _PR_SET_PDEATHSIG = 1
 _TOP = """Watch the fleet over the API. The environment says where and who, as for the command baremetal: OS_ENDPOINT
 (http://127.0.0.1:6385 by default), OS_AUTH_TYPE (none, http_basic or token), OS_USERNAME, OS_PASSWORD, OS_TOKEN,
 OS_CACERT. The key q ends it."""
+_WORKER = "carry out a run that a daemon on another host sends over ssh; it starts this by itself"
 _FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
 
 
@@ -73,6 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         ("conductor", conductor, "run a conductor alone"),
     ):
         commands.add_parser(name, parents=[common], help=text, description=text).set_defaults(run=run)
+    far = commands.add_parser("worker", parents=[common], help=_WORKER, description=_WORKER)
+    far.add_argument("--door", type=Path, required=True, metavar="SOCKET", help="socket that leads to the conductor")
+    far.add_argument("--patience", type=float, default=20, metavar="SECONDS", help="silence after which it ends")
+    far.set_defaults(run=worker)
     database = commands.add_parser("db", help="look after the database").add_subparsers(required=True, metavar="ACTION")
     watch = commands.add_parser("top", help="watch the fleet in the terminal", description=_TOP)
     watch.add_argument("--once", action="store_true", help="print one frame and end")
@@ -120,7 +130,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright import catalog
     from rackwright.engine.conductor import Conductor
     from rackwright.engine.world import World
-    from rackwright.runner.ansible import AnsibleRunner, scrub_environment
+    from rackwright.runner.ansible import scrub_environment
     from rackwright.store.deployment import enter
     from rackwright.store.sealing import Sealer, read_key
 
@@ -131,21 +141,46 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
         offer = catalog.installed(settings)
         key = read_key(settings.secret_key_file)
         world = World(database=enter(settings.database, key), settings=settings, catalog=offer, sealer=Sealer(key))
-        runner = AnsibleRunner(
-            runs=settings.state_dir.absolute() / "runs",
-            home=settings.state_dir.absolute() / "ansible",
-            roots=tuple(collection.root for collection in offer.collections),
-            timeout=settings.run_timeout,
-            fork_server_idle=settings.fork_server_idle,
-        )
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        with contextlib.closing(runner):
+        with _runner(settings, offer) as runner:
             engine = Conductor(world, runner)
             engine.start()
             engine.serve(stop)
     return 0
+
+
+@contextlib.contextmanager
+def _runner(settings: Settings, offer: Catalog) -> Iterator[Runner]:
+    """Return who starts playbooks: here, and on execution hosts where there are some."""
+    from rackwright.runner.ansible import AnsibleRunner
+    from rackwright.runner.remote import Elsewhere, Ssh
+
+    runs = settings.state_dir.absolute() / "runs"
+    here = AnsibleRunner(
+        runs=runs,
+        home=settings.state_dir.absolute() / "ansible",
+        roots=tuple(collection.root for collection in offer.collections),
+        timeout=settings.run_timeout,
+        fork_server_idle=settings.fork_server_idle,
+    )
+    lease = settings.heartbeat_timeout - settings.heartbeat_interval
+    ssh = Ssh(settings.execution_command, settings.execution_ssh_config, min(settings.execution_patience, lease))
+    with contextlib.closing(here):
+        hosts = settings.execution_destinations
+        yield Elsewhere(here, hosts=hosts, runs=runs, ssh=ssh, timeout=settings.run_timeout) if hosts else here
+
+
+def worker(settings: Settings, options: argparse.Namespace) -> int:
+    """Carry out the one run that a daemon on another host sends."""
+    from rackwright.catalog.locate import locate, locate_ours
+    from rackwright.runner.worker import work
+
+    ours = locate_ours(settings.collection_root)
+    further = (locate(name, settings.collection_root) for name in settings.step_collections)
+    roots = dict.fromkeys(collection.root for collection in (ours, *further))
+    return work(options.door, patience=options.patience, roots=tuple(roots))
 
 
 def upgrade(settings: Settings, options: argparse.Namespace) -> int:

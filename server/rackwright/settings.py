@@ -23,7 +23,7 @@ from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_va
 from pydantic_settings import SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
-from rackwright.interface_settings import InterfaceSettings
+from rackwright.execution_settings import ExecutionSettings
 
 PREFIX = "RACKWRIGHT_"
 CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
@@ -38,7 +38,7 @@ class SettingsInvalid(Invalid):
     """The settings cannot be used: {reason}."""
 
 
-class Settings(InterfaceSettings):
+class Settings(ExecutionSettings):
     """What an operator can set; immutable once the daemon runs."""
 
     model_config = SettingsConfigDict(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from rackwright.engine import waves
+from rackwright.engine import hosts, waves
 from rackwright.engine.live import LiveRuns
 from rackwright.engine.waves import ALONE, Lane, Ready, Wave
 from rackwright.engine.world import World
@@ -91,7 +91,7 @@ class Admission:
     def waves(self, ready: Sequence[Ready], *, free: int) -> Sequence[Wave]:
         """Return the waves that start now, at most ``free``."""
         settings = self._world.settings
-        formed = waves.form(self._below_limits(ready), size=settings.wave_size)
+        formed = waves.form(hosts.placed(self._below_limits(ready), self._world), size=settings.wave_size)
         busy = self._runs.lanes()
         chosen = choose(in_turns(formed, busy, self._served), busy, free=free, slots=settings.run_slots)
         lanes = [wave.lane for wave in chosen]

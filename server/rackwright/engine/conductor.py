@@ -246,7 +246,8 @@ class Conductor:
 
     def _start_wave(self, wave: Wave) -> None:
         members: dict[str, str | None] = {}
-        run = LiveRun(new_uuid(), wave.phase, wave.leg, wave.members[0].position, members, lane=wave.lane)
+        begin = wave.members[0].position
+        run = LiveRun(new_uuid(), wave.phase, wave.leg, begin, members, lane=wave.lane, host=wave.host)
         self._runs.add(run)
         try:
             with self._world.acting() as session:
@@ -299,6 +300,7 @@ class Conductor:
             steps=_provision_steps(run),
             batched=run.steps[0].batched,
             door=self.door_path,
+            host=run.host,
         )
         logger.info("A run starts", extra={"run": run.run_id, "playbook": playbook, "nodes": len(run.operations)})
 

@@ -30,6 +30,8 @@ class LiveRun:
     """What the door tells by host, in a run that is about no node."""
     lane: Lane | None = None
     """The kind of work, in a run of a wave."""
+    host: str = ""
+    """The execution host; empty: this one."""
     cancelled: threading.Event = field(default_factory=threading.Event)
     _marks: set[str] = field(default_factory=set)
     _news: threading.Condition = field(default_factory=threading.Condition)

@@ -22,6 +22,7 @@ from rackwright.domain.states import PowerState, ProvisionState
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
 from rackwright.engine import bmc_errors, composition, plan, transitions
+from rackwright.engine.hosts import host_of
 from rackwright.engine.live import LiveRun
 from rackwright.engine.world import World
 from rackwright.store import node as nodes
@@ -130,17 +131,17 @@ class PowerSync:
             return self._grouped(nodes.find(session=session, uuids=uuids))
 
     def _grouped(self, due: Sequence[Node]) -> list[LiveRun]:
-        groups: dict[tuple[str, str], list[str]] = {}
-        steps: dict[tuple[str, str], Step] = {}
+        groups: dict[tuple[str, str, str], list[str]] = {}
+        steps: dict[tuple[str, str, str], Step] = {}
         for node in due:
             step = self._reader(node)
             if step is not None:
-                key = (step.role, step.tasks)
+                key = (step.role, step.tasks, host_of(node, self._world.settings))
                 steps[key] = step
                 groups.setdefault(key, []).append(node.uuid)
         size = self._world.settings.wave_size
         return [
-            _run(steps[key], members[start : start + size])
+            _run(steps[key], members[start : start + size], host=key[2])
             for key, members in groups.items()
             for start in range(0, len(members), size)
         ]
@@ -211,8 +212,8 @@ class PowerSync:
         return None
 
 
-def _run(step: Step, members: Sequence[str]) -> LiveRun:
-    return LiveRun(new_uuid(), Phase.POWER, (step,), 0, dict.fromkeys(members))
+def _run(step: Step, members: Sequence[str], *, host: str) -> LiveRun:
+    return LiveRun(new_uuid(), Phase.POWER, (step,), 0, dict.fromkeys(members), host=host)
 
 
 def _due(session: Session, *, recovering: bool) -> Sequence[Node]:

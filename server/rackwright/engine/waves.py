@@ -43,6 +43,8 @@ class Ready:
     """The run that died."""
     asker: str = ""
     """The project or user that asked for it; empty where nobody knows."""
+    host: str = ""
+    """The execution host; empty: this one."""
 
     @property
     def single(self) -> bool:
@@ -62,6 +64,11 @@ class Wave:
     def batched(self) -> bool:
         """Tell whether one task serves all nodes."""
         return self.leg[0].batched
+
+    @property
+    def host(self) -> str:
+        """Return the execution host; empty: this one."""
+        return self.members[0].host
 
     @property
     def lane(self) -> Lane:
@@ -95,7 +102,7 @@ def _in_turns(group: list[Ready]) -> list[Ready]:
 
 def _group(one: Ready) -> tuple[Any, ...]:
     single = one.operation if one.single else None
-    return (one.phase, one.position, leg_key(one.leg), single, one.before if one.attempts else None)
+    return (one.phase, one.position, leg_key(one.leg), one.host, single, one.before if one.attempts else None)
 
 
 def _parts(group: list[Ready], size: int) -> Iterator[tuple[Ready, ...]]:

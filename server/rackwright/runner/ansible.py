@@ -16,12 +16,12 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import ansible_runner
-from ansible_runner.runner import Runner as Ended
 
 from rackwright.domain.errors import Invalid
 from rackwright.domain.outcomes import cut
@@ -76,7 +76,7 @@ class AnsibleRunner:
         shutil.rmtree(home / "tmp", ignore_errors=True)  # of runs that were killed
         for folder in (runs, home):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._environment = _environment(home, roots, forks)
+        self._environment = environment_of(home, roots, forks)
         self._fork_server = ForkServer(roots[0], home / "fork.sock", idle=fork_server_idle)
 
     def close(self) -> None:
@@ -87,9 +87,9 @@ class AnsibleRunner:
         """Run a playbook to its end; its folder stays only when it died."""
         folder = self._runs / run.run_id
         try:
-            _write_folder(folder, run)
-            with _Teller() as teller:
-                events = _Events(listener, teller)
+            write_folder(folder, run)
+            with Teller() as teller:
+                events = Events(listener, teller)
                 result = self._play(folder, run, events)
         except Exception as error:  # the run must end with a result, whatever ansible-runner meets
             logger.exception("A run could not be carried out", extra={"run": run.run_id})
@@ -98,7 +98,7 @@ class AnsibleRunner:
             shutil.rmtree(folder, ignore_errors=True)
         return result
 
-    def _play(self, folder: Path, run: PlaybookRun, events: _Events) -> RunResult:
+    def _play(self, folder: Path, run: PlaybookRun, events: Events) -> RunResult:
         prepared = ansible_runner.interface.init_runner(
             ident=run.run_id,
             private_data_dir=str(folder),
@@ -116,10 +116,11 @@ class AnsibleRunner:
         prepared.config.command = [*self._launcher, *program, *prepared.config.command[1:]]
         prepared.run()
         events.finish()
-        return events.result(prepared, batched=run.batched)
+        end = End(status=prepared.rc, canceled=prepared.canceled, timed_out=prepared.timed_out, limit=self._timeout)
+        return events.result(end, batched=run.batched)
 
 
-class _Teller:
+class Teller:
     """Tells a listener what a run says, in order, on a thread of its own.
 
     To store a line may take long, and ansible-runner gives up when the output of a run that has ended is not read
@@ -131,7 +132,7 @@ class _Teller:
         self._thread = threading.Thread(target=self._tell, daemon=True)
         self.broken = ""
 
-    def __enter__(self) -> _Teller:
+    def __enter__(self) -> Teller:
         self._thread.start()
         return self
 
@@ -156,10 +157,22 @@ class _Teller:
                 self.broken = f"what it told could not be stored: {type(error).__name__}: {error}"
 
 
-class _Events:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How ansible-playbook ended."""
+
+    status: int | None
+    """Its exit status."""
+    canceled: bool
+    timed_out: bool
+    limit: int
+    """Seconds that it may have taken."""
+
+
+class Events:
     """Reads the events of one run."""
 
-    def __init__(self, listener: Listener, teller: _Teller) -> None:
+    def __init__(self, listener: Listener, teller: Teller) -> None:
         self._listener, self._teller = listener, teller
         self._failures: dict[str, str] = {}
         self._stats: Mapping[str, Any] | None = None
@@ -202,14 +215,14 @@ class _Events:
             elif line.strip():
                 self._last = [*self._last[1 - _TAIL :], line.strip()]
 
-    def result(self, ended: Ended, *, batched: bool) -> RunResult:
+    def result(self, ended: End, *, batched: bool) -> RunResult:
         """Return what the end of the run means."""
         if ended.canceled:
             return RunResult(RunStatus.CANCELLED)
         if broken := self._broken or self._teller.broken:
             return RunResult(RunStatus.DIED, cause=broken)
         failed = self._failed_hosts()
-        if ended.rc == 0 or (self._stats is not None and failed and not batched and not ended.timed_out):
+        if ended.status == 0 or (self._stats is not None and failed and not batched and not ended.timed_out):
             return RunResult(RunStatus.FINISHED, failed=failed)
         return RunResult(RunStatus.DIED, cause=cut(self._why(ended), _CAUSE_LIMIT))
 
@@ -218,11 +231,11 @@ class _Events:
         hosts = {*(stats.get("failures") or {}), *(stats.get("dark") or {})}
         return {host: self._failures.get(host, "a task failed") for host in hosts}
 
-    def _why(self, ended: Ended) -> str:
+    def _why(self, ended: End) -> str:
         if ended.timed_out:
-            return f"it took longer than run_timeout, {ended.config.job_timeout} seconds"
+            return f"it took longer than run_timeout, {ended.limit} seconds"
         said = next(iter(self._failures.values()), "") or " ".join(self._last[-3:])
-        return f"ansible-playbook ended with {ended.rc}" + (f": {said}" if said else " and said nothing")
+        return f"ansible-playbook ended with {ended.status}" + (f": {said}" if said else " and said nothing")
 
 
 def _cause(data: Mapping[str, Any]) -> str:
@@ -231,7 +244,7 @@ def _cause(data: Mapping[str, Any]) -> str:
     return cut(f"task {data.get('task')!r}: {text}", _CAUSE_LIMIT)
 
 
-def _environment(home: Path, roots: tuple[Path, ...], forks: int) -> dict[str, str]:
+def environment_of(home: Path, roots: tuple[Path, ...], forks: int) -> dict[str, str]:
     """Return the variables that make a run independent of who started the daemon."""
     config = home / "ansible.cfg"
     config.write_text("# Settings of runs come from the daemon; this file keeps others out.\n", encoding="utf-8")
@@ -248,7 +261,7 @@ def _environment(home: Path, roots: tuple[Path, ...], forks: int) -> dict[str, s
     }
 
 
-def _write_folder(folder: Path, run: PlaybookRun) -> None:
+def write_folder(folder: Path, run: PlaybookRun) -> None:
     """Make the private data folder; nothing in it is secret."""
     settings = {"pexpect_timeout": POLL, "suppress_ansible_output": True, "suppress_output_file": False}
     variables = {

@@ -24,6 +24,8 @@ class PlaybookRun:
     """``name``, ``interface``, ``role``, ``tasks`` and ``index`` of each step."""
     batched: bool
     door: Path
+    host: str = ""
+    """The execution host; empty: this one."""
 
 
 class RunStatus(StrEnum):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from rackwright.catalog.locate import locate_ours
 from rackwright.engine.door import Door
 from rackwright.runner.ansible import AnsibleRunner
-from rackwright.runner.base import PlaybookRun, RunResult
+from rackwright.runner.base import PlaybookRun, Runner, RunResult
 
 NODES = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
 STEPS = (
@@ -87,6 +87,7 @@ class Site:
         self.door = Door(folder / "door.sock", self._answer)
         self.door.open()
         self.runner = runner(folder, fork_server_idle)
+        self.player: Runner = self.runner
 
     def _answer(self, run: str, index: int | None, mark: str | None) -> dict[str, Any]:
         self.asked.append((index, mark))
@@ -98,12 +99,12 @@ class Site:
 
     def run(self, ear: Ear, run_id: str = "run-1", **changes: Any) -> RunResult:
         """Run a playbook to its end."""
-        return self.runner.run(wanted(self.folder, run_id=run_id, **changes), ear)
+        return self.player.run(wanted(self.folder, run_id=run_id, **changes), ear)
 
-    def start(self, ear: Ear, run_id: str = "run-1") -> Started:
+    def start(self, ear: Ear, run_id: str = "run-1", **changes: Any) -> Started:
         """Start a run that goes on until it is ended, and return when it is at its first step."""
         self.driver_info["fake_delay"] = "30"
-        started = Started(self, ear, run_id)
+        started = Started(self, ear, run_id, **changes)
         until(lambda: ear.lines)
         return started
 
@@ -138,14 +139,14 @@ class Site:
 class Started(threading.Thread):
     """A run that goes on."""
 
-    def __init__(self, site: Site, ear: Ear, run_id: str) -> None:
+    def __init__(self, site: Site, ear: Ear, run_id: str, **changes: Any) -> None:
         super().__init__()
-        self._site, self._ear, self._run_id = site, ear, run_id
+        self._site, self._ear, self._run_id, self._changes = site, ear, run_id, changes
         self._result: RunResult | None = None
         self.start()
 
     def run(self) -> None:
-        self._result = self._site.run(self._ear, self._run_id)
+        self._result = self._site.run(self._ear, self._run_id, **self._changes)
 
     def result(self) -> RunResult:
         """Return how it ended, which it must do soon."""

@@ -1,0 +1,219 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs on another host, which is reached through a real server of OpenSSH."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rackwright.runner.base import RunStatus
+from rackwright.runner.remote import Elsewhere, Ssh
+from tests.integration.server.daemon_house import Daemon, until
+from tests.integration.server.ssh_house import COMMAND, HOST, Sshd
+from tests.unit.server.runner.runner_house import Ear, Site, Started
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 4
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    server = Sshd(tmp_path_factory.mktemp("sshd"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def daemon(sshd: Sshd, tmp_path: Path) -> Iterator[Daemon]:
+    started = Daemon(
+        tmp_path,
+        execution_hosts=json.dumps({"far": HOST, "wrong": f"no.{HOST}"}),
+        execution_ssh_config=sshd.config,
+        execution_command=COMMAND,
+        execution_patience=PATIENCE,
+    )
+    yield started
+    assert started.stop() == 0
+
+
+def test_nodes_live_with_runs_elsewhere_and_leave_no_secret_and_no_trace(daemon: Daemon, sshd: Sshd) -> None:
+    canary = "canary-of-the-bmc"
+    there = {"execution_host": "far"}
+    far = daemon.create(2, properties=there, driver_info={"redfish_password": canary, "fake_delay": "1"})
+    near = daemon.create(1)
+    daemon.verb([*far, *near], "manage")
+    seen, words = list[bool](), set[str]()
+    while not daemon.reached([*far, *near], "manageable"):
+        words |= set(sshd.workers().values())
+        seen += [canary.encode() in text for text in _texts(daemon, sshd)]
+    assert seen and not any(seen), "secrets travel inside the connection alone"
+    assert any("ansible-playbook" in each and "rackwright.metal.verify" in each for each in words)
+    daemon.bring(far, "provide", "available")
+    daemon.bring(far, "active", "active")
+    until(lambda: not sshd.workers() and not sshd.folders(), 10, "the end of all that runs have left there")
+    assert not any(socket.exists() for socket in _sockets(daemon))
+    assert not list((daemon.state / "runs").iterdir())
+
+
+def test_a_run_whose_connection_breaks_is_repeated_and_never_doubled(daemon: Daemon, sshd: Sshd) -> None:
+    uuids = daemon.create(2, properties={"execution_host": "far"}, driver_info={"fake_delay": "2"})
+    daemon.verb(uuids, "manage")
+    until(lambda: _playbooks(sshd), 40, "a playbook elsewhere")
+    first = set(sshd.workers())
+    sshd.cut()
+    most, again = 0, set[int]()
+    while not daemon.reached(uuids, "manageable"):
+        at_work = set(sshd.workers())
+        again |= at_work - first
+        assert not (first & at_work and again), "the first worker is gone before the next begins"
+        most = max(most, len(sshd.folders()))
+    assert again and most == 1
+    assert "A run died" in daemon.log.read_text()
+
+
+def test_a_host_that_is_not_there_is_told_with_what_to_do(daemon: Daemon) -> None:
+    (lost,) = daemon.create(1, properties={"execution_host": "wrong"})
+    (unknown,) = daemon.create(1, properties={"execution_host": "far-away"})
+    daemon.verb([lost, unknown], "manage")
+    until(lambda: all(node["last_error"] for node in daemon.nodes().values()), 40, "errors")
+    errors = {uuid: node["last_error"] for uuid, node in daemon.nodes().items()}
+    assert f"Execution host no.{HOST} cannot be reached" in errors[lost]
+    assert f"ssh no.{HOST}" in errors[lost] and "repeat the operation" in errors[lost]
+    assert "execution_hosts does not name 'far-away'" in errors[unknown]
+
+
+def _texts(daemon: Daemon, sshd: Sshd) -> Iterator[bytes]:
+    """Yield files, arguments and environments of both hosts."""
+    for pid in (*daemon.left(), *sshd.workers()):
+        yield from (_read(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ"))
+    for folder in (daemon.state, sshd.runtime):
+        yield from (_read(path) for path in folder.rglob("*") if path.is_file())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # files and processes of a run come and go
+        return b""
+
+
+def _playbooks(sshd: Sshd) -> list[int]:
+    return [pid for pid, words in sshd.workers().items() if "ansible-playbook" in words]
+
+
+def _sockets(daemon: Daemon) -> list[Path]:
+    runs = re.findall(r"A run starts run='([^']+)'", daemon.log.read_text())
+    assert runs
+    return [Path(f"/tmp/rackwright-{run}.sock") for run in runs]
+
+
+@pytest.fixture
+def site(sshd: Sshd, tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    made.player = _elsewhere(made, sshd, COMMAND)
+    yield made
+    made.close()
+
+
+def _elsewhere(site: Site, sshd: Sshd, command: str, *places: str, timeout: int = 60) -> Elsewhere:
+    ssh = Ssh(command, sshd.config, PATIENCE)
+    return Elsewhere(site.runner, hosts={"far": places or (HOST,)}, runs=site.folder / "runs", ssh=ssh, timeout=timeout)
+
+
+def _start(site: Site, sshd: Sshd) -> tuple[Ear, Started]:
+    """Start a run that goes on until it is ended, and return when it is at its first step."""
+    ear = Ear()
+    started = site.start(ear, str(uuid.uuid4()), host="far")
+    assert sshd.workers()
+    return ear, started
+
+
+def _outer_and_inner(sshd: Sshd) -> list[int]:
+    found = sshd.workers().items()
+    return [pid for pid, words in found if " -m rackwright.cli worker" in words and not words.startswith("sh ")]
+
+
+def _gone(sshd: Sshd, seconds: float) -> None:
+    until(lambda: not sshd.workers() and not sshd.folders(), seconds, "the end of the worker and its folder")
+
+
+def test_a_run_that_is_cancelled_leaves_nothing_there(site: Site, sshd: Sshd) -> None:
+    ear, started = _start(site, sshd)
+    ear.ending.set()
+    assert started.result().status is RunStatus.CANCELLED
+    _gone(sshd, 1)
+
+
+@pytest.mark.parametrize("name", ["outer", "inner", "all"])
+def test_a_worker_that_is_killed_leaves_nothing_there(site: Site, sshd: Sshd, name: str) -> None:
+    _, started = _start(site, sshd)
+    outer, inner = sorted(_outer_and_inner(sshd))
+    for pid in {"outer": [outer], "inner": [inner], "all": [outer, inner]}[name]:
+        os.kill(pid, signal.SIGKILL)
+    assert started.result().status is RunStatus.DIED
+    until(lambda: not _playbooks(sshd), 10, "the end of the playbook")
+    if name == "all":  # nobody was left to remove the folder: the next worker does
+        site.driver_info.clear()
+        assert site.run(Ear(), str(uuid.uuid4()), host="far").status is RunStatus.FINISHED
+    _gone(sshd, 5)
+
+
+def test_a_worker_ends_when_it_hears_nothing(site: Site, sshd: Sshd) -> None:
+    _, started = _start(site, sshd)
+    (client,) = (each.pid for each in site.processes() if each.words.startswith("ssh"))
+    os.kill(client, signal.SIGSTOP)
+    try:
+        _gone(sshd, PATIENCE + 2)
+    finally:
+        os.kill(client, signal.SIGKILL)
+    assert started.result().status is RunStatus.DIED
+
+
+def test_a_run_that_takes_too_long_is_ended(site: Site, sshd: Sshd) -> None:
+    site.player = _elsewhere(site, sshd, COMMAND, timeout=2)
+    site.driver_info["fake_delay"] = "30"
+    result = site.run(Ear(), str(uuid.uuid4()), host="far")
+    assert result.status is RunStatus.DIED
+    assert "run_timeout, 2 seconds" in result.cause
+    _gone(sshd, 1)
+
+
+def test_a_host_that_cannot_be_reached_is_passed_over(site: Site, sshd: Sshd) -> None:
+    site.player = _elsewhere(site, sshd, COMMAND, f"no.{HOST}", HOST)
+    ear = Ear()
+    assert site.run(ear, str(uuid.uuid4()), host="far").status is RunStatus.FINISHED
+    assert ear.lines
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("no-such-rackwright worker", "no-such-rackwright"),
+        ('echo \'{"rackwright": "0.0.9", "door": "/x"}\' #', "has rackwright 0.0.9"),
+    ],
+)
+def test_a_host_without_our_version_is_told(site: Site, sshd: Sshd, command: str, told: str) -> None:
+    site.player = _elsewhere(site, sshd, command)
+    result = site.run(Ear(), str(uuid.uuid4()), host="far")
+    assert result.status is RunStatus.DIED
+    assert told in result.cause and HOST in result.cause
+
+
+def test_the_folder_of_a_worker_is_in_memory() -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "XDG_RUNTIME_DIR"}
+    words = [*shlex.split(COMMAND), "--door", "/nowhere/door.sock"]
+    ended = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    folder = Path(json.loads(ended.stdout)["door"]).parent
+    assert folder.parent == Path("/dev/shm")
+    assert not folder.exists(), "it goes when the connection ends"
