@@ -24,6 +24,7 @@ from pydantic_settings import SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
 from rackwright.execution_settings import ExecutionSettings
+from rackwright.fleet_settings import FleetSettings
 
 PREFIX = "RACKWRIGHT_"
 CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
@@ -38,7 +39,7 @@ class SettingsInvalid(Invalid):
     """The settings cannot be used: {reason}."""
 
 
-class Settings(ExecutionSettings):
+class Settings(ExecutionSettings, FleetSettings):
     """What an operator can set; immutable once the daemon runs."""
 
     model_config = SettingsConfigDict(
@@ -163,18 +164,6 @@ class Settings(ExecutionSettings):
     rescue_password_hash_algorithm: Literal["sha256", "sha512"] = Field(
         "sha256", description="Crypt algorithm of the rescue password."
     )
-    max_concurrent_deploy: Positive = Field(250, description="Most nodes that are deployed at once.")
-    max_concurrent_clean: Positive = Field(50, description="Most nodes that are undeployed or cleaned at once.")
-    max_concurrent_per_conductor_group: bool = Field(
-        False, description="Count both for each conductor group of its own instead of for all nodes."
-    )
-    max_running_per_rack: Seconds = Field(
-        0, description="Most nodes of one rack that runs work on at once; the others wait their turn. 0: no limit."
-    )
-    max_running_per_bmc: Seconds = Field(
-        0, description="Most nodes of one BMC that runs work on at once; the others wait their turn. 0: no limit."
-    )
-    rack_property: str = Field("rack", description="Property of nodes that names their rack; empty: conductor group.")
     max_conductor_wait_step_seconds: int = Field(30, ge=0, le=1800, description="Longest wait step with seconds.")
 
     # The ramdisk and its agent
@@ -197,6 +186,7 @@ class Settings(ExecutionSettings):
     file_url_allowed_paths: tuple[Path, ...] = Field(
         (Path("/var/lib/rackwright/images"),), description="Folders that file:// images may come from."
     )
+    cache_clean_up_interval: Seconds = Field(3600, description="Time between two removals of unused boot images.")
     image_cache_size: Positive = Field(20480, description="Size of the image cache, MiB.")
     deploy_logs_collect: Literal["always", "on_failure", "never"] = Field(
         "on_failure", description="When the agent's logs are kept."
@@ -226,12 +216,6 @@ class Settings(ExecutionSettings):
     power_state_change_timeout: int = Field(60, ge=2, description="Longest wait for a power state.")
     soft_power_off_timeout: Positive = Field(600, description="Longest wait for an orderly shutdown.")
     check_provision_state_interval: Positive = Field(60, description="Time between two looks for ended waits.")
-
-    # Power
-    sync_power_state_interval: Seconds = Field(120, description="Time between two power syncs; 0: never.")
-    power_state_sync_max_retries: Seconds = Field(3, description="Failed syncs before a node goes into maintenance.")
-    force_power_state_during_sync: bool = Field(True, description="Enforce the recorded power state on the machine.")
-    power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")
 
     # The conductor
     poll_interval: Moment = Field(0.1, description="Time between two looks for work.")

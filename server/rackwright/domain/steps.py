@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps as data, and the pure functions that compose the list of a phase out of them.
 
-The list of a phase is: prepare steps, work steps, finish steps. Within a stage the higher priority goes first, then the
-interface order of the phase, then the name. Only work steps are public; of them, those with priority 0 run on request
-only. Failure steps (and those with ``on_failure``) form the list that runs when the phase fails.
-Source: ``contract/engine.md`` section 4; ``contract/agent-protocol.md`` section "Steps".
+A phase has prepare, work and finish steps. Within a stage the higher priority goes first, then the interface order of
+the phase, then the name. Only work steps are public; those with priority 0 run on request only. When a phase fails,
+its failure steps and those with ``on_failure`` run. Source: ``contract/engine.md`` section 4.
 """
 
 from __future__ import annotations
@@ -86,6 +85,8 @@ class StepFields(BaseModel):
     """Whether the step makes the node wait; null = it may."""
     on_failure: bool = False
     """The step also runs in the failure list of its phase."""
+    unless_fast_track: bool = False
+    """With fast track the step is left out of its phase, though not of the failure list."""
     batched: bool = False
     """One task serves the whole wave; all following batched steps share a run."""
     discovers: bool = False
@@ -142,7 +143,6 @@ class StepRequest(BaseModel):
 
 
 Steps = tuple[Step, ...]
-_STAGES = tuple(Stage)
 
 
 def order(steps: Iterable[Step]) -> Steps:
@@ -152,7 +152,7 @@ def order(steps: Iterable[Step]) -> Steps:
 
 def _rank(step: Step) -> tuple[int, int, int, str]:
     interfaces = PHASES[step.phase].interfaces
-    return _STAGES.index(step.stage), -step.priority, interfaces.index(step.interface), step.name
+    return tuple(Stage).index(step.stage), -step.priority, interfaces.index(step.interface), step.name
 
 
 def automated(steps: Iterable[Step], overrides: Mapping[str, int] | None = None) -> Steps:

@@ -18,6 +18,7 @@ from rackwright.domain.errors import Invalid, InvalidStep
 from rackwright.domain.states import PowerTarget
 from rackwright.domain.steps import Stage, Step, StepRequest, Steps
 from rackwright.domain.verbs import Interface, Phase
+from rackwright.engine import fast_track
 from rackwright.settings import Settings
 from rackwright.store.node import Node
 
@@ -94,6 +95,8 @@ def compose(
     """
     driver = offered(node, phase, catalog)
     later = reported is None and any(step.discovers for step in driver)
+    if fast_track.is_on(node, settings):
+        driver = tuple(step for step in driver if not step.unless_fast_track)
     everything = driver if reported is None else rules.join_agent_steps(driver, reported, phase=phase)
     _forbid(request, phase, settings)
     match phase:

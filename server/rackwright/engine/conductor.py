@@ -74,6 +74,7 @@ class Conductor:
         self._duties = [
             Duty(settings.heartbeat_interval, self._heartbeat),
             Duty(settings.check_provision_state_interval, self._check_waits),
+            Duty(settings.cache_clean_up_interval, lambda: recovery.remove_media(self._world)),
             Duty(settings.sync_power_state_interval, lambda: self._look(recovering=False)),
             Duty(settings.power_failure_recovery_interval, lambda: self._look(recovering=True)),
         ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
-from rackwright.engine.transitions import RESCUE_PASSWORD
+from rackwright.engine.transitions import AGENT_BOOT, RESCUE_PASSWORD
 from rackwright.settings import Settings
 
 Data = dict[str, Any]
@@ -97,7 +97,7 @@ def boot(subject: Subject, settings: Settings) -> Data:
     """Return what the machine boots the agent with, and where the ISO for it is made and served."""
     info = subject.node["driver_info"]
     kind = _ramdisk(subject.phase)
-    name = f"{subject.operation}.iso"
+    name = f"{subject.node['driver_internal_info'].get(AGENT_BOOT) or subject.operation}.iso"
     return {
         "mode": boot_mode(subject.node, settings),
         "kernel": info.get(f"{kind}_kernel") or getattr(settings, f"{kind}_kernel"),

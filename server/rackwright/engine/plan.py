@@ -19,7 +19,7 @@ from rackwright.domain.errors import InvalidState, NodeLocked, RackwrightError, 
 from rackwright.domain.states import Event, PowerTarget, ProvisionState
 from rackwright.domain.steps import Stage, StepRequest, Steps
 from rackwright.domain.verbs import PHASES, VERBS, Phase, phase_of
-from rackwright.engine import automated_cleaning, composition, context, family, timeline, trace, transitions
+from rackwright.engine import automated_cleaning, composition, context, family, fast_track, timeline, trace, transitions
 from rackwright.engine.composition import AUTOMATED, Request
 from rackwright.engine.rescue_password import hashed
 from rackwright.engine.ring import host_of
@@ -80,6 +80,7 @@ def start_phase(
         steps = composition.compose(node, phase, request=request, catalog=catalog, settings=settings)
         family.check(node, steps, session=session, catalog=catalog)
     _take(node, session=session, settings=settings)
+    lives = fast_track.lives(node, phase, settings=settings, at=now())
     wanted = ProvisionState.MANAGEABLE if phase is Phase.CLEAN and not automated else None
     transitions.move(node, VERBS[verb].event, at=now(), target=wanted)
     node.last_error = None
@@ -94,7 +95,7 @@ def start_phase(
         steps=composition.dumped(steps),
         **_asker(wish),
     )
-    return _begin(started, node, session=session, settings=settings, sealer=sealer)
+    return _begin(started, node, session=session, settings=settings, sealer=sealer, lives=lives)
 
 
 def _request(wish: Wish) -> Request:
@@ -228,21 +229,34 @@ def begin_cleaning(node: Node, *, session: Session, settings: Settings, catalog:
     return _begin(follower, node, session=session, settings=settings, sealer=sealer)
 
 
-def _begin(operation: Operation, node: Node, *, session: Session, settings: Settings, sealer: Sealer) -> Operation:
-    """Store an operation that changes the provision state; one of cleaning that is switched off is over at once."""
+def _begin(
+    operation: Operation, node: Node, *, session: Session, settings: Settings, sealer: Sealer, lives: bool = False
+) -> Operation:
+    """Store an operation that changes the provision state; one of cleaning that is switched off is over at once.
+
+    ``lives`` tells that it goes on with the agent that runs already.
+    """
     phase, steps = Phase(operation.phase), composition.loaded(operation.steps)
     transitions.show_step(node, phase, None)
     if phase is Phase.CLEAN and operation.verb == AUTOMATED and not cleans(node, settings):
         operation.status, operation.finished_at = OperationStatus.DONE.value, now()
         transitions.succeed(operation, node, at=now())
-    elif composition.boots_agent(phase, steps) and not context.ready_made(node.driver_info, phase):
-        transitions.expect_agent(node, sealer)
-    else:
-        transitions.forget_agent(node)
+    elif not lives:
+        _await_boot(node, phase, steps, sealer)
+    if fast_track.is_on(node, settings) and composition.boots_agent(phase, steps):
+        transitions.mark_boot(node, operation.uuid)
     _record_flow(operation, node, steps, session=session, settings=settings)
     session.add_all((node, operation))
     session.flush()
     return operation
+
+
+def _await_boot(node: Node, phase: Phase, steps: Steps, sealer: Sealer) -> None:
+    """Forget the agent, and make the next one's token where the image that it boots from can hold one."""
+    if composition.boots_agent(phase, steps) and not context.ready_made(node.driver_info, phase):
+        transitions.expect_agent(node, sealer)
+    else:
+        transitions.forget_agent(node)
 
 
 def _store(node: Node, phase: Phase, steps: Steps, *, session: Session, more: Mapping[str, Any]) -> Operation:

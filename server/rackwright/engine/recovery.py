@@ -97,14 +97,20 @@ def free(node: Node, session: Session, world: World) -> None:
 
 
 def _remove_files(world: World) -> None:
-    """Remove boot media of operations that are over, and folders of dead runs but the newest."""
+    """Remove boot media that nobody needs, and folders of dead runs but the newest."""
     runs = sorted(_entries(world.settings.state_dir / "runs"), key=lambda path: path.stat().st_mtime, reverse=True)
     for folder in runs[KEPT_RUNS:]:
         shutil.rmtree(folder, ignore_errors=True)
+    remove_media(world)
+
+
+def remove_media(world: World) -> None:
+    """Remove boot media of operations that are over, unless an agent that they booted still runs."""
+    found = _entries(world.settings.boot_dir)
     with reading(world.database) as session:
-        unfinished = work.unfinished_uuids(session=session)
-    for medium in _entries(world.settings.boot_dir):
-        if medium.name.split(".")[0] not in unfinished:
+        kept = work.unfinished_uuids(session=session) | work.told_by_nodes(transitions.AGENT_BOOT, session=session)
+    for medium in found:
+        if medium.name.split(".")[0] not in kept:
             medium.unlink(missing_ok=True)
 
 

@@ -49,10 +49,14 @@ AGENT_KEYS = (
 )  # fmt: skip
 """What is known of an agent, and no longer true when the machine boots again."""
 
+AGENT_BOOT = "agent_boot"
+"""Key of driver_internal_info with fast track: the operation that booted the agent, after which its image is called."""
+
 RESCUE_PASSWORD = "hashed_rescue_password"
 """Key of instance_info: the password of a rescue that is under way, as /etc/shadow has it."""
 
 _INSTANCE_KEYS = ("is_whole_disk_image", "root_uuid_or_disk_id", "deploy_boot_mode", "automatic_lessee")
+_LEAVES_AGENT = (Phase.INSPECT, Phase.CLEAN)
 _OFF_TARGETS = tuple(target for target in PowerTarget if target is not PowerTarget.ON)
 
 
@@ -105,7 +109,7 @@ def show_step(node: Node, phase: Phase, step: Step | None) -> None:
 def forget_agent(node: Node) -> None:
     """Wipe everything that is known of an agent on this machine."""
     node.driver_internal_info = {
-        key: value for key, value in node.driver_internal_info.items() if key not in AGENT_KEYS
+        key: value for key, value in node.driver_internal_info.items() if key not in (*AGENT_KEYS, AGENT_BOOT)
     }
 
 
@@ -114,6 +118,11 @@ def expect_agent(node: Node, sealer: Sealer) -> None:
     forget_agent(node)
     token = {"agent_secret_token": secrets.token_urlsafe(32), "agent_secret_token_pregenerated": True}
     node.driver_internal_info = {**node.driver_internal_info, **sealer.seal(token)}
+
+
+def mark_boot(node: Node, operation: str) -> None:
+    """Note which operation boots the agent, unless it runs on from an earlier one."""
+    node.driver_internal_info = {AGENT_BOOT: operation, **node.driver_internal_info}
 
 
 def lose_power(node: Node, target: str) -> None:
@@ -165,7 +174,8 @@ def succeed(operation: Operation, node: Node, *, at: datetime) -> None:
         node.target_power_state = None
     if PHASES[phase].running is None:
         return
-    forget_agent(node)
+    if phase not in _LEAVES_AGENT or AGENT_BOOT not in node.driver_internal_info:
+        forget_agent(node)
     _forget_rescue(node, phase)
     manage = phase is Phase.CLEAN and (node.target_provision_state == ProvisionState.MANAGEABLE or node.retired)
     move(node, Event.MANAGE if manage else PHASES[phase].success_event, at=at)

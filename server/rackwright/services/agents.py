@@ -24,6 +24,7 @@ from sqlmodel import Session
 from rackwright.domain.errors import Invalid, MissingParameter, NodeNotFound
 from rackwright.domain.outcomes import WaitFor, cut
 from rackwright.domain.states import ProvisionState, StateTraits
+from rackwright.engine import fast_track
 from rackwright.engine.inventory import identifying, macs
 from rackwright.engine.operations import wake
 from rackwright.services.context import Context, check_unlocked
@@ -99,27 +100,27 @@ def lookup(addresses: Sequence[str], node_uuid: str | None, *, context: Context)
     valid = macs(addresses)
     if not node_uuid and not valid:
         raise MissingParameter(name="A node_uuid or a valid hardware address in addresses")
-    restricted = context.settings.restrict_lookup
-    node = _find(valid, node_uuid, context.session, restricted)
+    settings = context.settings
+    node = _find(valid, node_uuid, context.session, settings)
     token = MASK if context.minor >= TOKENS_SINCE else None
     if token is not None and not _keeps_token(node):
         with writing(context.engine) as session:  # the session of a GET only reads
-            node = _find(valid, node_uuid, session, restricted, lock=True)
+            node = _find(valid, node_uuid, session, settings, lock=True)
             token = hand_out_token(node, context.sealer)
             session.add(node)
             session.commit()
-    return Found(node, config(node, token, context.settings))
+    return Found(node, config(node, token, settings))
 
 
 def _find(
-    addresses: Sequence[str], node_uuid: str | None, session: Session, restricted: bool, *, lock: bool = False
+    addresses: Sequence[str], node_uuid: str | None, session: Session, settings: Settings, *, lock: bool = False
 ) -> Node:
     """Return the node that may be looked up."""
     if node_uuid:
         found: Sequence[Node] = [nodes.get(node_uuid, session=session)]
     else:
         found = candidates(addresses, session=session)
-    open_ones = [node for node in found if not restricted or _traits(node).lookup]
+    open_ones = [node for node in found if not settings.restrict_lookup or _may_look_up(node, settings)]
     if len(open_ones) != 1:
         names = [f"{node.uuid} ({node.provision_state})" for node in found]
         log.warning("Lookup fits no single node", extra={"addresses": list(addresses), "candidates": names})
@@ -203,7 +204,9 @@ def heartbeat(ident: str, beat: Heartbeat, *, context: Context) -> None:
     if info.get("agent_url") is None:
         check_unlocked(node)
     traits = _traits(node)
-    seen = _seen(beat) if traits.heartbeat else {PROVED: True}
+    fast = traits.heartbeat_fast_track or traits.lookup_fast_track  # an inspecting agent's one is its last for minutes
+    counts = traits.heartbeat or (fast and fast_track.is_on(node, context.settings))
+    seen = _seen(beat) if counts else {PROVED: True}
     node.driver_internal_info = {**info, **seen}
     session.add(node)
     if traits.heartbeat and not traits.heartbeat_record_only:
@@ -274,6 +277,11 @@ def _go_on(node: Node, beat: Heartbeat, session: Session) -> None:
         return
     node.provision_updated_at = beat.at
     wake(session, node, WaitFor.AGENT)
+
+
+def _may_look_up(node: Node, settings: Settings) -> bool:
+    traits = _traits(node)
+    return traits.lookup or (traits.lookup_fast_track and fast_track.is_on(node, settings))
 
 
 def _traits(node: Node) -> StateTraits:

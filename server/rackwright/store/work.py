@@ -81,6 +81,12 @@ def unfinished_uuids(*, session: Session) -> set[str]:
     return set(session.exec(select(Operation.uuid).where(col(Operation.finished_at).is_(None))).all())
 
 
+def told_by_nodes(key: str, *, session: Session) -> set[str]:
+    """Return what nodes have under a key of driver_internal_info."""
+    value = col(Node.driver_internal_info)[key].as_string()
+    return {str(found) for found in session.exec(select(value).where(value.is_not(None))).all()}
+
+
 def count_in(states: Collection[str], *, group: str | None = None, session: Session) -> int:
     """Return how many nodes, of one conductor group or of all, are in any of these provision states."""
     counted = select(func.count()).select_from(Node).where(col(Node.provision_state).in_(states))
