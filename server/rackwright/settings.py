@@ -221,6 +221,7 @@ class Settings(ExecutionSettings, FleetSettings):
     poll_interval: Moment = Field(0.1, description="Time between two looks for work.")
     heartbeat_interval: Positive = Field(10, description="Time between two heartbeats of a conductor.")
     heartbeat_timeout: Positive = Field(60, description="Silence after which a conductor counts as dead.")
+    conductor_cleanup_timeout: Positive = Field(1209600, description="Silence after which a conductor is forgotten.")
     wave_size: Positive = Field(200, description="Most nodes in one playbook run.")
     run_slots: Positive = Field(default_factory=lambda: 2 * (os.cpu_count() or 1), description="Runs at once.")
     run_timeout: Seconds = Field(7200, description="Longest playbook run; it is ended and tried again after that.")

@@ -29,6 +29,7 @@ def relieve(world: World) -> None:
     with world.acting() as session:
         for host in conductors.fence_silent(world.settings.heartbeat_timeout, session=session):
             logger.warning("A conductor is silent; its nodes are taken over", extra={"conductor": host})
+        conductors.forget(world.settings.conductor_cleanup_timeout, session=session)
         session.commit()
     with reading(world.database) as session:
         lost = work.abandoned(session=session)

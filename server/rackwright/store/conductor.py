@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, delete, update
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from rackwright.domain.errors import ConductorNotFound
@@ -94,6 +94,12 @@ def fence_silent(timeout: float, *, session: Session) -> Sequence[str]:
         row.epoch, row.online = row.epoch + 1, False
         session.add(row)
     return [row.hostname for row in found]
+
+
+def forget(timeout: float, *, session: Session) -> None:
+    """Remove the conductors that are not at work and were not seen for ``timeout`` seconds."""
+    old = delete(Conductor).where(~col(Conductor.online), col(Conductor.updated_at) <= Ago(timeout))
+    session.connection().execute(old)
 
 
 def is_gone(hostname: str | None, *, session: Session) -> bool:

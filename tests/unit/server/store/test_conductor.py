@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
+from rackwright.domain.errors import ConductorNotFound
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
 from rackwright.store.deployment import WrongKey, check_key
@@ -71,6 +72,20 @@ def test_a_silent_conductor_loses_its_epoch_and_only_it(engine: Engine) -> None:
     assert not beats(engine, "a", epochs["a"])
     assert beats(engine, "b", epochs["b"])
     assert alive(engine) == ["b"]
+
+
+def test_a_conductor_that_is_gone_for_long_is_forgotten(engine: Engine) -> None:
+    for host in ("a", "b"):
+        register(engine, host)
+        silence(engine, host)
+    with writing(engine) as session:
+        conductors.sign_off("a", session=session)
+        conductors.forget(100, session=session)
+        assert conductors.get("a", session=session)
+        conductors.forget(80, session=session)
+        with pytest.raises(ConductorNotFound):
+            conductors.get("a", session=session)
+        assert conductors.get("b", session=session), "whether it is gone was not found out yet"
 
 
 def test_one_that_comes_back_in_time_keeps_its_epoch(engine: Engine) -> None:
