@@ -26,6 +26,7 @@ RUNNING, SUCCEEDED, FAILED, MISMATCH = "RUNNING", "SUCCEEDED", "FAILED", "CLEAN_
 MANAGERS = {"simulated_hardware_manager": "1.0"}
 KINDS = ("clean", "deploy", "service")
 ERASES = "erase_devices"
+_TRIES = 3  # to fetch an image
 
 
 def _step(name: str, interface: str = "deploy", priority: int = 0) -> Data:
@@ -203,18 +204,31 @@ class Commands:
         wanted = str(info.get("os_hash_value") or info.get("checksum") or "")
         if not wanted:
             raise _Failed("the image has no checksum")
-        content = hashlib.new(str(info.get("os_hash_algo") or "sha256"))
         url = str(info["urls"][0])
+        found = await self._fetch(url, str(info.get("os_hash_algo") or "sha256"))
+        if found != wanted.lower():
+            raise _Failed(f"the image has the sum {found}, expected was {wanted}")
+        self._agent.machine.image = wanted
+        drive = hashlib.sha256(str(configdrive).encode()).hexdigest() if configdrive else None
+        self._agent.machine.history.add("image written", url=url, sum=wanted, configdrive=drive)
+
+    async def _fetch(self, url: str, algorithm: str) -> str:
+        """Return the sum of what is at a URL; a connection that breaks off is tried again, as by the real agent."""
+        for _attempt in range(_TRIES - 1):
+            try:
+                return await self._sum(url, algorithm)
+            except aiohttp.ClientError:
+                await asyncio.sleep(self._options.step)
+        return await self._sum(url, algorithm)
+
+    async def _sum(self, url: str, algorithm: str) -> str:
+        content = hashlib.new(algorithm)
         async with self._agent.machine.around.client.get(url) as answer:
             if answer.status != 200:
                 raise _Failed(f"the image cannot be fetched: HTTP {answer.status}")
             async for chunk in answer.content.iter_chunked(1 << 20):
                 content.update(chunk)
-        if content.hexdigest() != wanted.lower():
-            raise _Failed(f"the image has the sum {content.hexdigest()}, expected was {wanted}")
-        self._agent.machine.image = wanted
-        drive = hashlib.sha256(str(configdrive).encode()).hexdigest() if configdrive else None
-        self._agent.machine.history.add("image written", url=url, sum=wanted, configdrive=drive)
+        return content.hexdigest()
 
     async def _wait(self, _params: Data) -> None:
         await asyncio.sleep(self._options.step)

@@ -33,6 +33,7 @@ from rackwright_lab.simulated.options import SimulatedOptions
 from rackwright_lab.simulated.service import PASSWORD, USERNAME, Service
 
 _PATIENCE = aiohttp.ClientTimeout(total=120, connect=60)
+_IDLE = 2.0  # seconds that a connection is kept: less than servers keep it, which else close one that is just used
 _AT_ONCE = 256  # requests of all agents together; the others wait
 
 
@@ -76,7 +77,9 @@ class Rack:
         options.histories.mkdir(parents=True, exist_ok=True)
         for old in options.histories.glob("*.jsonl"):
             old.unlink()
-        self._client = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=_AT_ONCE), timeout=_PATIENCE)
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=_AT_ONCE, keepalive_timeout=_IDLE), timeout=_PATIENCE
+        )
         agents = _Agents({})
         self._around = Surroundings(options, self._client, agents.boot)
         begin = time.monotonic()
