@@ -42,6 +42,9 @@ class FleetSettings(InterfaceSettings):
 
     # Power
     sync_power_state_interval: Seconds = Field(120, description="Time between two power syncs; 0: never.")
+    sync_power_state_workers: Positive = Field(
+        8, description="Most runs at once that read power states; they have half of run_slots at most."
+    )
     power_state_sync_max_retries: Seconds = Field(3, description="Failed syncs before a node goes into maintenance.")
     force_power_state_during_sync: bool = Field(True, description="Enforce the recorded power state on the machine.")
     power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")

@@ -27,8 +27,9 @@ from rackwright.engine.door import Door
 from rackwright.engine.driver_calls import DriverCalls
 from rackwright.engine.lease import LeaseWatch
 from rackwright.engine.live import LiveRun, LiveRuns
+from rackwright.engine.looks import LookQueue, Looks
 from rackwright.engine.membership import Fenced
-from rackwright.engine.power_sync import PLAYBOOK, Looks, PowerSync
+from rackwright.engine.power_sync import PLAYBOOK, PowerSync
 from rackwright.engine.progress import Progress
 from rackwright.engine.steadily import steadily
 from rackwright.engine.subjects import Subjects
@@ -68,7 +69,7 @@ class Conductor:
         self._changes = Changes(world.database)
         self._watch = LeaseWatch(world.membership, self._runs)
         self._news = threading.Event()
-        self._looks: list[LiveRun] = []
+        self._looks = LookQueue(self._power, world.settings)
         self._next_look: datetime | None = None
         settings = world.settings
         self._duties = [
@@ -144,7 +145,7 @@ class Conductor:
         if looks_due:
             timeouts.wake(self._world)
         self._start_ready()
-        self._looks += self._allocator.work()
+        self._looks.add(self._allocator.work())
         self._start_looks()
         for run, listener, conclude in self._calls.work(self._free_slots()):
             self._runs.add(run)
@@ -188,9 +189,8 @@ class Conductor:
         recovery.adopt_orphans(self._world, self._runs)
 
     def _look(self, *, recovering: bool) -> None:
-        if not self._looks:
-            self._looks = self._power.runs(recovering=recovering)
-            self._news.set()
+        self._looks.round(recovering=recovering)
+        self._news.set()
 
     def _free_slots(self) -> int:
         return self._world.settings.run_slots - len(self._runs)
@@ -278,8 +278,7 @@ class Conductor:
         return node.uuid
 
     def _start_looks(self) -> None:
-        while self._looks and self._free_slots() > 0:
-            run = self._looks.pop()
+        for run in self._looks.take(self._free_slots()):
             looks = Looks(run)
             self._runs.add(run)
             self._launch(run, PLAYBOOK, looks, self._concluding(run, looks))
@@ -290,6 +289,7 @@ class Conductor:
                 self._power.conclude(looks.seen)
             finally:
                 self._allocator.learn(run.operations, looks.seen)
+                self._looks.ended(run, looks.behind)
 
         return conclude
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from sqlmodel import Session
 
 from rackwright.domain.errors import NodeNotFound, RackwrightError
-from rackwright.domain.outcomes import Failed, Learned, cut, parse
-from rackwright.domain.states import PowerState, ProvisionState
+from rackwright.domain.outcomes import cut
+from rackwright.domain.states import ProvisionState
 from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
 from rackwright.engine import bmc_errors, composition, plan, transitions
@@ -86,31 +85,6 @@ def judge(node: Node, look: Look, failures: int, *, most: int, force: bool) -> t
     return Verdict.STORE, 0
 
 
-class Looks:
-    """Listens to a run that only looks, and keeps what it saw."""
-
-    def __init__(self, run: LiveRun) -> None:
-        self.seen: dict[str, Look] = {}
-        self._run = run
-
-    def line(self, data: Mapping[str, Any]) -> None:
-        """Take one line."""
-        report = parse(data)
-        match report.outcome:
-            case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
-                self.seen[report.node] = Look(state=facts["power_state"])
-            case Failed(cause=cause, kind=kind):
-                self.seen[report.node] = Look(error=cause, kind=kind)
-
-    def reached(self, mark: str) -> None:
-        """Take a mark; the tasks of such a run need nothing of one another."""
-        self._run.reached(mark)
-
-    def cancelled(self) -> bool:
-        """Tell whether the run is to be ended."""
-        return self._run.cancelled.is_set()
-
-
 class PowerSync:
     """Knows how often in a row the look at each node went wrong."""
 
@@ -119,11 +93,12 @@ class PowerSync:
         self._failures: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def runs(self, *, recovering: bool) -> list[LiveRun]:
+    def runs(self, *, recovering: bool, apart_from: Collection[str] = ()) -> list[LiveRun]:
         """Return the runs that look at all nodes that are due: broken ones when ``recovering``, else the others."""
         with reading(self._world.database) as session:
             due = _due(session, recovering=recovering)
-        return self._grouped([node for node in due if self._world.membership.owns(node)])
+        mine = [node for node in due if node.uuid not in apart_from and self._world.membership.owns(node)]
+        return self._grouped(mine)
 
     def runs_at(self, uuids: Sequence[str]) -> list[LiveRun]:
         """Return the runs that look at these nodes, without those whose power nobody can read."""
@@ -161,13 +136,15 @@ class PowerSync:
     def _conclude(self, node: Node, look: Look, session: Session) -> None:
         settings = self._world.settings
         with self._lock:
-            verdict, self._failures[node.uuid] = judge(
+            verdict, failures = judge(
                 node,
                 look,
-                self._failures.get(node.uuid, 0),
+                self._failures.pop(node.uuid, 0),
                 most=settings.power_state_sync_max_retries,
                 force=settings.force_power_state_during_sync,
             )
+            if failures:
+                self._failures[node.uuid] = failures
         POWER_LOOKS.note(verdict=verdict.value)
         bmc_errors.count(node, look.kind)
         match verdict:
