@@ -69,9 +69,8 @@ def start_phase(
     An operation that waits is replaced where the verb is legal in its state. Cleaning that is switched off is over at
     once; its operation comes back as done. Raises InvalidTransition, InvalidStep, NodeLocked or TooManyOperations.
     """
-    phase, verb = wish["phase"], wish["verb"]
+    phase, verb, request = wish["phase"], wish["verb"], _request(wish)
     _check_limit(node, phase, verb, session=session, settings=settings)
-    request = _request(wish)
     automated = phase is Phase.CLEAN and verb == AUTOMATED
     steps: Steps = ()
     if not automated or cleans(node, settings):
