@@ -36,14 +36,19 @@ class Server:
         self, at: Path, *, initialise: Sequence[str], serve: Sequence[str], admin: str, url: Callable[[str], str]
     ) -> None:
         self._socket, self.folder, self._serve, self._admin, self.url = at, at.parent, serve, admin, url
-        self._call(initialise)
-        self.start()
-        self.recreate()
+        self.process: subprocess.Popen[bytes] | None = None
+        try:
+            self._call(initialise)
+            self.start()
+            self.recreate()
+        except BaseException:
+            self.stop()
+            raise
 
     def start(self) -> None:
         """Start it and wait until it answers."""
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(self._serve, stdout=log, stderr=log, cwd=self.folder, **_account())
+            self.process = subprocess.Popen([*_starter(), *self._serve], stdout=log, stderr=log, cwd=self.folder)
         end = time.monotonic() + 30
         while not self._answers():
             assert time.monotonic() < end, (self.folder / "log").read_text()
@@ -60,14 +65,15 @@ class Server:
 
     def kill(self) -> None:
         """Let it die; what it has stored stays."""
+        assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> None:
         """Stop it at once, and remove it."""
-        self.process.send_signal(signal.SIGCONT)
-        self.process.send_signal(signal.SIGQUIT if "postgres" in str(self._serve[0]) else signal.SIGTERM)
-        self.process.wait(20)
+        if self.process is not None:
+            self.process.send_signal(signal.SIGQUIT if "postgres" in str(self._serve[0]) else signal.SIGTERM)
+            self.process.wait(20)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _answers(self) -> bool:
@@ -78,7 +84,7 @@ class Server:
             with engine.connect():
                 return True
         except (OperationalError, InterfaceError):
-            assert self.process.poll() is None, (self.folder / "log").read_text()
+            assert self.process is not None and self.process.poll() is None, (self.folder / "log").read_text()
             return False
         finally:
             engine.dispose()
@@ -88,12 +94,15 @@ class Server:
             return client.connect_ex(str(self._socket)) == 0
 
     def _call(self, words: Sequence[str]) -> None:
-        done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, check=False, **_account())
+        words = [*_starter(), *words]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _account() -> dict[str, object]:
-    return {"user": _USER, "group": pwd.getpwnam(_USER).pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+def _starter() -> list[str]:
+    """Return what starts a program under the right account, so that it dies with us."""
+    other = ["--reuid", _USER, "--regid", str(pwd.getpwnam(_USER).pw_gid), "--clear-groups"]
+    return ["setpriv", *(other if os.geteuid() == 0 else ()), "--pdeathsig", "KILL", "--"]
 
 
 def _folder() -> Path:
