@@ -155,7 +155,9 @@ def _attend(inner: int, sink: IO[bytes], patience: float) -> int:
         if tail is not None and (heard := heard if tail else heard.lstrip(b"\n")):
             _pass_on(sink, heard)
             tail = (tail + heard).rstrip(b"\n")[-len(_END) :]
-            tail = None if tail == _END else tail
+            if tail == _END:
+                _pass_on(sink, b"\n")  # its own may still be under way
+                tail = None
     return LOST
 
 

@@ -22,6 +22,9 @@ COMMAND = shlex.join([sys.executable, "-m", "rackwright.cli", "worker"])
 HOST = "elsewhere"
 """The name that ``config`` gives the server."""
 
+NOBODY = "nobody"
+"""A name behind which nobody answers."""
+
 _SERVER = """\
 ListenAddress 127.0.0.1
 Port {port}
@@ -36,7 +39,10 @@ PidFile none
 SetEnv XDG_RUNTIME_DIR={folder}/run
 """
 _CLIENT = """\
-Host {host} *.{host}
+Host {nobody}
+  HostName 127.0.0.1
+  Port {free}
+Host {host}
   HostName 127.0.0.1
   HostKeyAlias {host}
   Port {port}
@@ -61,7 +67,14 @@ class Sshd:
         (self._folder / "known_hosts").write_text(f"{HOST} {key}")
         user = (self._folder / "user_key.pub").read_text()
         (self._folder / "authorized_keys").write_text(f"restrict,port-forwarding {user}")
-        known = {"folder": self._folder, "port": self.port, "host": HOST, "user": getpass.getuser()}
+        known = {
+            "folder": self._folder,
+            "port": self.port,
+            "host": HOST,
+            "nobody": NOBODY,
+            "free": free_port(),
+            "user": getpass.getuser(),
+        }
         self._server, self.config = self._folder / "sshd_config", self._folder / "ssh_config"
         self._server.write_text(_SERVER.format(**known))
         self.config.write_text(_CLIENT.format(**known))

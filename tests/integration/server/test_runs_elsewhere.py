@@ -19,7 +19,7 @@ import pytest
 from rackwright.runner.base import RunStatus
 from rackwright.runner.remote import Elsewhere, Ssh
 from tests.integration.server.daemon_house import Daemon, until
-from tests.integration.server.ssh_house import COMMAND, HOST, Sshd
+from tests.integration.server.ssh_house import COMMAND, HOST, NOBODY, Sshd
 from tests.unit.server.runner.runner_house import Ear, Site, Started
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 def daemon(sshd: Sshd, tmp_path: Path) -> Iterator[Daemon]:
     started = Daemon(
         tmp_path,
-        execution_hosts=json.dumps({"far": HOST, "wrong": f"no.{HOST}"}),
+        execution_hosts=json.dumps({"far": HOST, "wrong": NOBODY}),
         execution_ssh_config=sshd.config,
         execution_command=COMMAND,
         execution_patience=PATIENCE,
@@ -67,7 +67,7 @@ def test_nodes_live_with_runs_elsewhere_and_leave_no_secret_and_no_trace(daemon:
 
 
 def test_a_run_whose_connection_breaks_is_repeated_and_never_doubled(daemon: Daemon, sshd: Sshd) -> None:
-    uuids = daemon.create(2, properties={"execution_host": "far"}, driver_info={"fake_delay": "2"})
+    uuids = daemon.create(1, properties={"execution_host": "far"}, driver_info={"fake_delay": "2"})
     daemon.verb(uuids, "manage")
     until(lambda: _playbooks(sshd), 40, "a playbook elsewhere")
     first = set(sshd.workers())
@@ -88,8 +88,8 @@ def test_a_host_that_is_not_there_is_told_with_what_to_do(daemon: Daemon) -> Non
     daemon.verb([lost, unknown], "manage")
     until(lambda: all(node["last_error"] for node in daemon.nodes().values()), 40, "errors")
     errors = {uuid: node["last_error"] for uuid, node in daemon.nodes().items()}
-    assert f"Execution host no.{HOST} cannot be reached" in errors[lost]
-    assert f"ssh no.{HOST}" in errors[lost] and "repeat the operation" in errors[lost]
+    assert f"Execution host {NOBODY} cannot be reached" in errors[lost]
+    assert f"ssh {NOBODY}" in errors[lost] and "repeat the operation" in errors[lost]
     assert "execution_hosts does not name 'far-away'" in errors[unknown]
 
 
@@ -190,7 +190,7 @@ def test_a_run_that_takes_too_long_is_ended(site: Site, sshd: Sshd) -> None:
 
 
 def test_a_host_that_cannot_be_reached_is_passed_over(site: Site, sshd: Sshd) -> None:
-    site.player = _elsewhere(site, sshd, COMMAND, f"no.{HOST}", HOST)
+    site.player = _elsewhere(site, sshd, COMMAND, NOBODY, HOST)
     ear = Ear()
     assert site.run(ear, str(uuid.uuid4()), host="far").status is RunStatus.FINISHED
     assert ear.lines
