@@ -45,7 +45,8 @@ DIFFERENT: Mapping[str, tuple[str, list[str]]] = {
     "driver properties (values are free text)": (
         _OFFER,
         [
-            *("/agent_verify_ca", "/bootloader", "/deploy_forces_oob_reboot", "/deploy_iso", "/image_http_proxy"),
+            *("/agent_verify_ca", "/bootloader", "/deploy_forces_oob_reboot", "/deploy_iso", "/fast_track"),
+            "/image_http_proxy",
             *("/firmware_update_unresponsive_bmc_wait", "/force_persistent_boot_device", "/image_download_source"),
             *("/image_https_proxy", "/image_no_proxy", "/redfish_tls_ciphers", "/redfish_tls_minimum_version"),
             *("/rescue_iso",),
