@@ -230,11 +230,15 @@ def claimed(settings: Settings) -> Iterator[None]:
 
 
 def _lock(path: Path, what: str, held: contextlib.ExitStack) -> None:
-    file = held.enter_context(path.open("w"))
+    """Lock a file and write into it who has it, for those that want to stop us."""
+    file = held.enter_context(path.open("a"))
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise CannotStart(reason=f"another daemon uses {what}") from error
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
     os.set_inheritable(file.fileno(), True)
 
 

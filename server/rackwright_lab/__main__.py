@@ -1,6 +1,10 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: ``python -m rackwright_lab``."""
+"""The command line: ``python -m rackwright_lab``.
+
+What only one command needs is imported there: a rack that an older version started must be stopped by this one, in an
+environment that has no packages of this one.
+"""
 
 import argparse
 import json
@@ -11,11 +15,8 @@ from pathlib import Path
 
 from rackwright_lab.commands import SYSTEM_PATH
 from rackwright_lab.errors import LabError
-from rackwright_lab.images.build import build_images
 from rackwright_lab.options import RackOptions
 from rackwright_lab.simulated.arguments import add_simulated, simulated_options
-from rackwright_lab.simulated.history import check
-from rackwright_lab.simulated.rack import run_simulated
 from rackwright_lab.supervisor import ensure_rack, run_rack, stop_rack
 
 
@@ -43,6 +44,8 @@ def _need_root() -> None:
 
 def _rack(parsed: argparse.Namespace) -> None:
     if parsed.simulated:
+        from rackwright_lab.simulated.rack import run_simulated
+
         run_simulated(simulated_options(parsed))
         return
     _need_root()
@@ -65,11 +68,15 @@ def _stop(parsed: argparse.Namespace) -> None:
 
 
 def _images(parsed: argparse.Namespace) -> None:
+    from rackwright_lab.images.build import build_images
+
     _need_root()
     _report(build_images(parsed.out), images=str(parsed.out))
 
 
 def _check_history(parsed: argparse.Namespace) -> None:
+    from rackwright_lab.simulated.history import check
+
     images = None if parsed.images < 0 else parsed.images
     found = check(parsed.dir, images=images, erased=not parsed.unerased)
     for text in found:
