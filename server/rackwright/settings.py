@@ -25,6 +25,7 @@ from pydantic_settings import SettingsConfigDict
 from rackwright.domain.errors import Invalid
 from rackwright.execution_settings import ExecutionSettings
 from rackwright.fleet_settings import FleetSettings
+from rackwright.setting_values import checked_delays, checked_steps, checked_url
 
 PREFIX = "RACKWRIGHT_"
 CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
@@ -240,9 +241,20 @@ class Settings(ExecutionSettings, FleetSettings):
     )
     @classmethod
     def _without_slash(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
-        return value.rstrip("/") if value else None
+        return None if value is None else checked_url(value)
+
+    @field_validator("fake_delays")
+    @classmethod
+    def _times(cls, value: dict[str, str]) -> dict[str, str]:
+        return checked_delays(value)
+
+    @field_validator(
+        *("clean_step_priority_override", "verify_step_priority_override"),
+        *("disallow_deploy_steps", "disallow_clean_steps", "disallow_service_steps"),
+    )
+    @classmethod
+    def _steps(cls, value: Any) -> Any:
+        return checked_steps(value)
 
     @field_validator("file_url_allowed_paths")
     @classmethod

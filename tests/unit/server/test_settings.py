@@ -40,7 +40,20 @@ def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.M
         ({"auth_strategy": "keystone", "keystone_password": "x"}, "keystone_auth_url"),
         ({"auth_strategy": "keystone", "keystone_auth_url": "https://keystone.example"}, "keystone_password"),
         ({"keystone_auth_url": "keystone.example"}, "http"),
+        ({"keystone_auth_url": "http://nohost.invalid:bad/"}, "keystone_auth_url: 'http://nohost.invalid:bad/'"),
+        ({"keystone_auth_url": "http://host.example:65536"}, "1 to 65535"),
+        ({"www_authenticate_uri": "http://:5000"}, "name a host"),
+        ({"public_endpoint": "http://[::1"}, "public_endpoint"),
+        ({"external_http_url": "http://host.example\n"}, "external_http_url"),
         ({"auth_strategy": "token"}, "auth_strategy"),
+        ({"fake_delays": {"power": "abc"}}, "fake_delays: power is 'abc'"),
+        ({"fake_delays": {"power": "-1"}}, "number of seconds"),
+        ({"fake_delays": {"power": "1,nan"}}, "number of seconds"),
+        ({"fake_delays": {"power": "1,2,3"}}, "two with a comma"),
+        ({"fake_delays": {"frob": "3"}}, "fake_delays: 'frob' is no interface; choose from bios, boot,"),
+        ({"clean_step_priority_override": {"erase_devices": 0}}, "clean_step_priority_override: 'erase_devices'"),
+        ({"verify_step_priority_override": {"frob.look": 5}}, "write interface.step"),
+        ({"disallow_clean_steps": ("vendor.",)}, "disallow_clean_steps: 'vendor.'"),
         ({"file_url_allowed_paths": ("/",)}, "file_url_allowed_paths"),
         ({"file_url_allowed_paths": ("images",)}, "absolute"),
         ({"file_url_allowed_paths": ("/var/../etc",)}, "too much"),
@@ -96,6 +109,17 @@ def test_a_refused_value_is_not_repeated_in_the_message() -> None:
     with pytest.raises(SettingsInvalid) as caught:
         load(database_url=["canary"])
     assert "canary" not in str(caught.value)
+
+
+def test_a_refused_url_does_not_show_its_password() -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        load(public_endpoint="http://user:canary@host.example:bad")
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://host.example", "https://[2001:db8::1]:443/identity", "http://192.0.2.1:5000"])
+def test_a_url_of_any_host_and_port_is_taken(url: str) -> None:
+    assert load(keystone_auth_url=f"{url}/").keystone_auth_url == url
 
 
 def test_settings_do_not_change_and_do_not_show_the_database() -> None:
