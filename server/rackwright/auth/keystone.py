@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import logging
 import re
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from keystoneauth1.exceptions import ClientException
@@ -25,7 +27,7 @@ from keystoneauth1.session import Session
 
 from rackwright.auth.base import Authenticator, Proof
 from rackwright.domain.caller import Caller
-from rackwright.domain.errors import Unauthenticated, Unavailable
+from rackwright.domain.errors import Invalid, Unauthenticated, Unavailable
 from rackwright.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -33,10 +35,16 @@ _log = logging.getLogger(__name__)
 _TIMEOUT = 10  # seconds that keystone may take
 _TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
 _VERSION = "/v3"
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+"""What reading raises where an answer is no token as the Identity API describes it."""
 
 
 class KeystoneUnavailable(Unavailable):
-    """The identity service cannot tell whose token this is; try again later."""
+    """The identity service cannot tell whose token this is; the log of the daemon tells why. Try again later."""
+
+
+class AuthoritiesInvalid(Invalid):
+    """keystone_cafile {file} cannot be used: {reason}. Name a file of CA certificates in PEM, or unset the setting."""
 
 
 class Keystone(Authenticator):
@@ -46,7 +54,7 @@ class Keystone(Authenticator):
     voucher = "x-service-token"
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
-        """Prepare for asking; keystone itself is asked with the first token only."""
+        """Prepare for asking; keystone itself is asked with the first token only. Raise AuthoritiesInvalid."""
         super().__init__(lifetime=settings.token_cache_time, clock=clock)
         url = (settings.keystone_auth_url or "").rstrip("/")
         self._url = url if url.endswith(_VERSION) else url + _VERSION
@@ -60,6 +68,8 @@ class Keystone(Authenticator):
             project_domain_name=settings.keystone_project_domain_name,
         )
         trusted = settings.keystone_cafile
+        if trusted is not None:
+            _check_authorities(trusted)
         self._service_roles = frozenset(role.lower() for role in settings.service_token_roles)
         self._session = Session(auth=account, verify=str(trusted) if trusted else True, timeout=_TIMEOUT)
 
@@ -77,35 +87,45 @@ class Keystone(Authenticator):
     def _verify(self, given: str, *, expired: bool = False) -> Proof:
         if not _TOKEN.fullmatch(given):
             raise Unauthenticated("The token has a form that no token has.")
-        token = self._asked(given, expired=expired)
-        until = datetime.fromisoformat(token["expires_at"]).timestamp()
-        if until <= self._clock() and not expired:
+        try:
+            token = self._asked(given, expired=expired)
+            proof = Proof(caller_of(token), datetime.fromisoformat(token["expires_at"]).timestamp())
+        except (ClientException, OSError, *_UNREADABLE) as error:
+            raise self._unavailable(f"{type(error).__name__}: {error}") from error
+        if proof.until <= self._clock() and not expired:
             raise Unauthenticated("The token has expired; get a new one.")
-        return Proof(caller_of(token), until)
+        return proof
 
     def _asked(self, given: str, *, expired: bool) -> Mapping[str, Any]:
-        """Return what keystone says about a token; raise Unauthenticated or KeystoneUnavailable."""
-        try:
-            answer = self._session.get(
-                f"{self._url}/auth/tokens?nocatalog" + ("&allow_expired=1" if expired else ""),
-                headers={"X-Subject-Token": given, "Accept": "application/json"},
-                authenticated=True,
-                raise_exc=False,
-                redirect=False,
-            )
-            if answer.status_code == 404:
-                raise Unauthenticated("The token is unknown or no longer valid; get a new one.")
-            if answer.status_code != 200:
-                raise self._unavailable(f"it answered {answer.status_code}")
-            found: Mapping[str, Any] = answer.json()["token"]
-        except (ClientException, ValueError, KeyError) as error:
-            raise self._unavailable(str(error)) from error
+        """Return what keystone says about a token; raise Unauthenticated, KeystoneUnavailable or what asking raises."""
+        answer = self._session.get(
+            f"{self._url}/auth/tokens?nocatalog" + ("&allow_expired=1" if expired else ""),
+            headers={"X-Subject-Token": given, "Accept": "application/json"},
+            authenticated=True,
+            raise_exc=False,
+            redirect=False,
+        )
+        if answer.status_code == 404:
+            raise Unauthenticated("The token is unknown or no longer valid; get a new one.")
+        if answer.status_code != 200:
+            raise self._unavailable(f"it answered {answer.status_code}")
+        found: Mapping[str, Any] = answer.json()["token"]
         return found
 
     def _unavailable(self, reason: str) -> KeystoneUnavailable:
         facts = {"url": self._url, "reason": reason}
-        _log.error("Keystone cannot be asked about a token; check keystone_auth_url and the account", extra=facts)
+        _log.error("Keystone cannot be asked; check keystone_auth_url, keystone_cafile and the account", extra=facts)
         return KeystoneUnavailable()
+
+
+def _check_authorities(file: Path) -> None:
+    """Raise AuthoritiesInvalid unless the file holds a certificate that can be read."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+    except ssl.SSLError as error:
+        raise AuthoritiesInvalid(file=file, reason="there is no certificate in PEM in it, or a broken one") from error
+    except OSError as error:
+        raise AuthoritiesInvalid(file=file, reason=error.strerror) from error
 
 
 def caller_of(token: Mapping[str, Any]) -> Caller:

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rackwright.auth.keystone import AuthoritiesInvalid, KeystoneUnavailable
 from rackwright.auth.keystone import Keystone as Strategy
-from rackwright.auth.keystone import KeystoneUnavailable
 from rackwright.domain.errors import Unauthenticated
 from rackwright.settings import Settings
+from rackwright_lab.certificate import make_certificate
 from tests.unit.server import keystone_house
 from tests.unit.server.keystone_house import Keystone, identity_service
 
@@ -110,6 +112,43 @@ def test_a_wrong_account_or_a_broken_service_is_not_the_fault_of_the_client(keys
         auth.check(token)
     keystone.broken = False
     assert auth.check(token).project_id == "p1"
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nbroken\n"])
+def test_authorities_that_cannot_be_read_are_told_at_start(
+    keystone: Keystone, tmp_path: Path, content: str | None
+) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(AuthoritiesInvalid) as caught:
+        strategy(keystone, keystone_cafile=file)
+    assert f"keystone_cafile {file}" in caught.value.message
+    assert "PEM" in caught.value.message
+
+
+def test_a_folder_is_no_file_of_authorities(keystone: Keystone, tmp_path: Path) -> None:
+    with pytest.raises(AuthoritiesInvalid, match="keystone_cafile"):
+        strategy(keystone, keystone_cafile=tmp_path)
+
+
+def test_authorities_that_were_removed_later_are_not_the_fault_of_the_client(
+    keystone: Keystone, tmp_path: Path
+) -> None:
+    file, _key = make_certificate(tmp_path, "127.0.0.1")
+    auth = strategy(keystone, keystone_cafile=file, keystone_auth_url="https://127.0.0.1:9")
+    file.unlink()
+    with pytest.raises(KeystoneUnavailable, match="log of the daemon"):
+        auth.check("token")
+
+
+@pytest.mark.parametrize("lost", ["expires_at", "roles"])
+def test_an_answer_that_is_no_token_is_not_the_fault_of_the_client(keystone: Keystone, lost: str) -> None:
+    token = keystone.token("member", project="p1")
+    auth = strategy(keystone)
+    keystone.tokens[token][lost] = [None]
+    with pytest.raises(KeystoneUnavailable):
+        auth.check(token)
 
 
 def test_a_service_that_nobody_runs_is_unavailable(keystone: Keystone) -> None:
