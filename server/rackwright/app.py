@@ -60,10 +60,12 @@ def _offer(settings: Settings, offer: Catalog | None) -> Catalog:
 
 
 def _policy(settings: Settings) -> Policy | None:
-    """Return the rules; only keystone tells roles and projects that they can ask about."""
-    if settings.auth_strategy != "keystone":
+    """Return the rules; a file of them must be right in any case, but only keystone tells roles that they ask about."""
+    asked = settings.auth_strategy == "keystone"
+    if not asked and settings.policy_file is None:
         return None
-    return Policy.load(settings.policy_file, service_project=settings.rbac_service_project_name)
+    rules = Policy.load(settings.policy_file, service_project=settings.rbac_service_project_name)
+    return rules if asked else None
 
 
 def _admission(settings: Settings) -> Admission | None:

@@ -141,7 +141,7 @@ class GuardedHouse(House):
     def __init__(self, folder: Path, keystone: Keystone, **more: Any) -> None:
         self.keystone = keystone
         self._tokens: dict[str, str] = {}
-        super().__init__(folder, **settings(keystone), **more)
+        super().__init__(folder, **{**settings(keystone), **more})
 
     def token(self, who: str) -> str:
         """Return the token of ``role@scope``; the scope is ``system``, or the name of a project."""

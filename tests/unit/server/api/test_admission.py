@@ -16,6 +16,7 @@ from rackwright.app import create_app
 from rackwright.auth.basic import UsersInvalid
 from rackwright.services.policy import PolicyInvalid
 from rackwright.settings import Settings
+from rackwright_lab.certificate import make_certificate
 from tests.unit.server.api_house import House
 from tests.unit.server.keystone_house import GuardedHouse, Keystone, settings
 
@@ -110,6 +111,15 @@ def test_a_keystone_that_does_not_answer_is_no_fault_of_the_client(keystone: Key
     assert house.call("GET", "/nodes").status_code == 200
 
 
+def test_authorities_that_were_removed_later_are_no_fault_of_the_client(keystone: Keystone, tmp_path: Path) -> None:
+    file, _key = make_certificate(tmp_path, "127.0.0.1")
+    house = GuardedHouse(tmp_path, keystone, keystone_cafile=file, keystone_auth_url="https://127.0.0.1:9")
+    file.unlink()
+    answer = house.call("GET", "/nodes")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, 503)
+    assert "identity service" in answer.json()["error"]["message"]
+
+
 def test_a_body_of_somebody_unknown_is_not_looked_at(keystone: Keystone, tmp_path: Path) -> None:
     house = GuardedHouse(tmp_path, keystone)
     for body, known in ((b"[" * 100, 400), (b"x" * 2_000_000, 413)):
@@ -134,3 +144,30 @@ def test_what_a_strategy_lacks_is_told_at_start(keystone: Keystone, tmp_path: Pa
         )
     with pytest.raises(PolicyInvalid, match=re.escape(str(tmp_path / "none"))):
         create_app(Settings(state_dir=tmp_path, policy_file=tmp_path / "none", **settings(keystone)))
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        (None, "No such file"),
+        ("baremetal:node:gte: '@'", "there is no rule baremetal:node:gte"),
+        ("baremetal:node:get: 'role admin'", "baremetal:node:get"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["noauth", "http_basic"])
+def test_rules_that_cannot_be_used_are_told_at_start_whoever_may_ask(
+    strategy: str, rules: str | None, reason: str, file: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    if rules is not None:
+        policy.write_text(rules)
+    given: dict[str, Any] = {"auth_strategy": strategy, "http_basic_auth_user_file": file}
+    with pytest.raises(PolicyInvalid, match=re.escape(str(policy))) as caught:
+        create_app(Settings(state_dir=tmp_path, policy_file=policy, **given))
+    assert reason in caught.value.message
+
+
+def test_rules_take_no_part_where_nobody_has_roles(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("baremetal:node:list: '!'")
+    assert House(tmp_path, policy_file=policy).call("GET", "/nodes").status_code == 200
