@@ -10,6 +10,7 @@ a transaction is cut off by the server, so that its locks do not outlive it for 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -18,7 +19,7 @@ from typing import Any
 from pydantic_core import from_json
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
 from sqlalchemy.exc import DataError as DataError  # what a query raises for a value that fits no column
 from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -62,6 +63,39 @@ _RECYCLED = 300  # seconds after which a connection is made anew, and with it th
 
 class DatabaseUnusable(Invalid):
     """The database of database_url cannot be used: {reason}."""
+
+
+class FileUnusable(DatabaseUnusable):
+    """The database file {file} cannot be used: {reason}. {action}"""
+
+
+_RESTORE = (
+    "Restore a copy of it, or move it away with its -wal and -shm files: the daemon then begins with an empty one."
+)
+_GIVE = "Give the file and its folder to the user of the daemon, or name another place in state_dir or database_url."
+_ACTIONS = {
+    sqlite3.SQLITE_NOTADB: _RESTORE,
+    sqlite3.SQLITE_CORRUPT: _RESTORE,
+    sqlite3.SQLITE_CANTOPEN: _GIVE,
+    sqlite3.SQLITE_PERM: _GIVE,
+    sqlite3.SQLITE_READONLY: _GIVE,
+    sqlite3.SQLITE_IOERR: "Look whether its disk is broken or full.",
+    sqlite3.SQLITE_FULL: "Make room on its disk.",
+    sqlite3.SQLITE_BUSY: "End the program that holds it.",
+}
+"""By what SQLite says about a file: what the operator can do."""
+
+
+@contextmanager
+def telling_of_files(engine: Engine) -> Iterator[None]:
+    """Raise FileUnusable for what SQLite says about its file, with what to do; other errors stay as they are."""
+    try:
+        yield
+    except DatabaseError as error:
+        action = _ACTIONS.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
+        if action is None:
+            raise
+        raise FileUnusable(file=engine.url.database, reason=str(error.orig), action=action) from error
 
 
 def open_engine(url: str) -> Engine:

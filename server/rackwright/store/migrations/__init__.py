@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from rackwright.store.session import UNAVAILABLE
+from rackwright.store.session import UNAVAILABLE, DatabaseUnusable, telling_of_files
 
 logger = logging.getLogger(__name__)
 
@@ -25,13 +25,14 @@ HEAD = "0005"
 def migrate(engine: Engine) -> None:
     """Bring the schema up to date; when processes start together, one does it and the others wait.
 
-    A server that does not answer is waited for.
+    A server that does not answer is waited for. Raise DatabaseUnusable when the file or the schema is not ours.
     """
     _await(engine)
-    with engine.connect() as connection:
-        current = is_current(connection)
-    if not current:
-        _upgrade(engine)
+    with telling_of_files(engine):
+        with engine.connect() as connection:
+            current = is_current(connection)
+        if not current:
+            _upgrade(engine)
 
 
 def _await(engine: Engine) -> None:
@@ -55,13 +56,19 @@ def is_current(connection: Connection) -> bool:
 def _upgrade(engine: Engine) -> None:
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     config.set_main_option("path_separator", "os")
     with _alone(engine), engine.execution_options(immediate=True).begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:  # the database names a revision that this version does not have
+            raise DatabaseUnusable(
+                reason="its tables are those of a newer version of Rackwright; install that one, or restore a copy"
+            ) from error
 
 
 _LOCKING = {

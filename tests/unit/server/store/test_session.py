@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -71,6 +73,41 @@ def test_processes_that_start_together_migrate_once(bare_database: str) -> None:
 def test_another_kind_of_database_is_refused_by_name(url: str) -> None:
     with pytest.raises(DatabaseUnusable, match="sqlite://, postgresql://, mariadb://"):
         open_engine(url)
+
+
+@pytest.mark.parametrize("damage", ["all of it", "a table"])
+def test_a_file_of_sqlite_that_is_broken_is_named_with_what_to_do(damage: str, tmp_path: Path) -> None:
+    file = tmp_path / "rackwright.sqlite"
+    if damage == "a table":
+        whole = open_engine(f"sqlite:///{file}")
+        migrate(whole)
+        whole.dispose()
+        content = file.read_bytes()
+        file.write_bytes(content[:1024] + random.Random(1).randbytes(len(content) - 1024))
+    else:
+        file.write_bytes(random.Random(1).randbytes(5000))
+    engine = open_engine(f"sqlite:///{file}")
+    with pytest.raises(DatabaseUnusable, match=re.escape(str(file))) as caught:
+        migrate(engine)
+    assert "Restore a copy of it, or move it away" in caught.value.message
+    engine.dispose()
+
+
+@pytest.mark.parametrize("place", ["folder", "nowhere/rackwright.sqlite"])
+def test_a_place_where_sqlite_cannot_keep_its_file_is_named_with_what_to_do(place: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    engine = open_engine(f"sqlite:///{tmp_path / place}")
+    with pytest.raises(DatabaseUnusable, match=re.escape(str(tmp_path / place))) as caught:
+        migrate(engine)
+    assert "user of the daemon" in caught.value.message
+    engine.dispose()
+
+
+def test_a_database_of_a_newer_version_is_refused_with_what_to_do(sqlite: Engine) -> None:
+    with sqlite.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(DatabaseUnusable, match="newer version"):
+        migrate(sqlite)
 
 
 def test_sqlite_runs_with_wal_and_foreign_keys(sqlite: Engine) -> None:
