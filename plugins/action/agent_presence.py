@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc import BMC_ARGUMENTS, connect
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations import POWER_STATES
 from ansible_collections.rackwright.metal.plugins.module_utils._presence import ARGUMENTS, answers
 from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import (
     Done,
@@ -15,6 +16,8 @@ from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import (
     WaveAction,
 )
 
+_ON = {"power_state": POWER_STATES["on"]}
+
 
 class ActionModule(WaveAction):
     """See whether the agent runs already, or is about to."""
@@ -23,11 +26,14 @@ class ActionModule(WaveAction):
     arguments = ARGUMENTS
 
     def operate(self, node: Node) -> Outcome:
-        """End the step where the agent answers; wait for it where the machine is booting it; go on otherwise."""
+        """End the step where the agent answers; wait for it where the machine is booting it; go on otherwise.
+
+        Either way the machine is on. Who turned it on may have died before that was stored, so it is told here.
+        """
         if node.params["url"] and answers(node.params):
-            return Settled({"answers": True})
+            return Settled({"answers": True}, facts=_ON)
         if node.context and self._is_booting(node.context):
-            return Settled() if node.context["phase"] == "inspect" else Waiting("agent")
+            return Settled(facts=_ON) if node.context["phase"] == "inspect" else Waiting("agent", facts=_ON)
         return Done(result={"answers": False})
 
     def _is_booting(self, context: dict[str, Any]) -> bool:

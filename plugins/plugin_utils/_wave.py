@@ -50,6 +50,7 @@ class Settled:
     """The whole step was done already: the node takes no part in its further tasks."""
 
     result: Data = field(default_factory=dict)
+    facts: Data = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Waiting:
 
     reason: str
     seconds: float | None = None
+    facts: Data = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -228,10 +230,9 @@ class _Reporter:
 
     def outcome(self, uuid: str, outcome: Outcome | _Failed | None) -> None:
         """Report how the task went for a node; None = it has fallen behind."""
+        if isinstance(outcome, Outcome) and outcome.facts:
+            self._line(uuid, "facts", facts=outcome.facts)
         match outcome:
-            case Done(facts=facts):
-                if facts:
-                    self._line(uuid, "facts", facts=facts)
             case Settled():
                 self._memory.settled.setdefault(str(self._step), []).append(uuid)
                 self._line(uuid, "settled")

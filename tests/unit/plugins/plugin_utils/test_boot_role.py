@@ -83,15 +83,28 @@ def test_a_machine_that_is_booting_already_is_left_alone(stage: Stage, bmc: BmcS
     stage.play([BOOT])
     asked = len(bmc.calls())
     run = stage.play([BOOT])
-    assert run.of("one") == [("start", 0), ("waiting", 0)]
+    assert run.of("one") == [("start", 0), ("facts", 0), ("waiting", 0)]
+    assert run.facts("one") == {"power_state": "power on"}, "the run that turned it on may have died before saying so"
     assert len(bmc.calls()) == asked
+
+
+def test_an_inspected_machine_that_is_booting_already_is_said_to_be_on(
+    stage: Stage, bmc: BmcServer, enrol: Any
+) -> None:
+    enrol("one", bmc)
+    stage.play([BOOT])
+    enrol("one", bmc, phase="inspect")
+    run = stage.play([BOOT])
+    assert run.of("one") == [("start", 0), ("facts", 0), ("settled", 0)]
+    assert run.facts("one") == {"power_state": "power on"}
 
 
 def test_a_step_whose_agent_answers_is_settled(stage: Stage, bmc: BmcServer, enrol: Any, agent: AgentServer) -> None:
     enrol("one", bmc, agent=agent.context())
     enrol("two", bmc)
     run = stage.play([BOOT])
-    assert run.of("one") == [("start", 0), ("settled", 0)]
+    assert run.of("one") == [("start", 0), ("facts", 0), ("settled", 0)]
+    assert run.facts("one") == {"power_state": "power on"}
     assert run.of("two")[-1] == ("waiting", 0)
 
 
