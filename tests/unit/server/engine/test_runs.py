@@ -241,6 +241,22 @@ def test_deaths_of_conductors_are_not_counted_against_a_node(house: EngineHouse)
     assert house.look(uuid).provision_state == "active"
 
 
+def test_a_step_that_is_repeated_after_a_death_records_the_power_that_it_finds(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="available", power_state="power on")
+    run = _claimed(house, uuid)
+    Progress(house.world).line(run, render(Report(uuid, 0, Learned({"power_state": "power off"}))))
+    house.reopen()
+    with writing(house.world.database) as session:
+        found = locked(house.operation(uuid).uuid, session=session)
+        assert found and operations.claim(*found, run.run_id, world=house.world)
+        session.commit()
+    assert house.look(uuid).power_state == "power off"
+    for outcome in (Started(), Learned({"power_state": "power on"}), Waiting(WaitFor.AGENT)):
+        Progress(house.world).line(run, render(Report(uuid, 0, outcome)))
+    node = house.look(uuid)
+    assert (node.provision_state, node.power_state) == ("wait call-back", "power on")
+
+
 def test_an_operation_whose_run_ended_without_a_word_is_found(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     _claimed(house, uuid)
