@@ -231,7 +231,12 @@ def claimed(settings: Settings) -> Iterator[None]:
 
 def _lock(path: Path, what: str, held: contextlib.ExitStack) -> None:
     """Lock a file and write into it who has it, for those that want to stop us."""
-    file = held.enter_context(path.open("a"))
+    try:
+        file = held.enter_context(path.open("a"))
+    except OSError as error:
+        raise CannotStart(
+            reason=f"{path} cannot be written ({error.strerror}); make its folder, or give it to the user of the daemon"
+        ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -35,6 +35,13 @@ def test_a_second_daemon_on_the_same_file_of_sqlite_is_refused_and_told_what_to_
         pass
 
 
+def test_a_file_of_sqlite_whose_folder_is_missing_is_told_with_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "rackwright.sqlite"
+    found = settings(tmp_path, database_url=f"sqlite:///{file}")
+    with pytest.raises(CannotStart, match=f"{file}.*folder"), claimed(found):
+        pass
+
+
 def test_daemons_with_folders_of_their_own_may_share_a_server(tmp_path: Path) -> None:
     one, two = (settings(tmp_path / name, database_url="postgresql://db.example/r") for name in ("one", "two"))
     with claimed(one), claimed(two):
