@@ -30,7 +30,7 @@ _LONGEST = 72  # bytes of a password that bcrypt looks at
 
 
 class UsersInvalid(Invalid):
-    """The users of {file} cannot be read: {reason}."""
+    """http_basic_auth_user_file {file} cannot be used: {reason}. Correct the file, or name another."""
 
 
 class HeaderInvalid(Invalid):
