@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc import BMC_ARGUMENTS, connect
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations import POWER_STATES
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import POWER_STATES
 from ansible_collections.rackwright.metal.plugins.module_utils._presence import ARGUMENTS, answers
 from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import (
     Done,
