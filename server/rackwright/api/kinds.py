@@ -11,12 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from rackwright.domain.errors import Invalid
+from rackwright.domain.wording import clipped, place, problem
 from rackwright.engine.traits import is_trait
-
-_LONGEST_TEXT = 300
 
 
 def _same(value: Any) -> Any:
@@ -43,14 +41,13 @@ class Kind:
 
     def read(self, value: Any, name: str) -> Any:
         """Return the value in the form we keep; raise Invalid, which names the argument and what is wrong."""
-        problem = best_match(self._validator.iter_errors(value))
+        if (found := problem(self._validator, value)) is not None:
+            where, reason = found
+            raise Invalid(f"Schema error for {name}{place(where)}: {reason}.")
         try:
-            if problem is None:
-                return self.normal(value)
-            reason = problem.message
+            return self.normal(value)
         except ValueError as error:
-            reason = str(error)
-        raise Invalid(f"Schema error for {name}: {reason[:_LONGEST_TEXT]}")
+            raise Invalid(f"Schema error for {name}: {clipped(str(error))}.") from error
 
     def or_null(self) -> Kind:
         """Return the kind that also takes null."""
@@ -69,7 +66,7 @@ def string(longest: int = 255, *, shortest: int = 0) -> Kind:
 
 def choice(*values: str) -> Kind:
     """Return the kind of texts that are one of these."""
-    return Kind({"type": "string", "enum": list(values)})
+    return Kind({"type": "string", "enum": list(map(str, values))})
 
 
 def _uuid(value: str) -> str:
@@ -132,7 +129,7 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
 
 def _integer(value: float | str) -> int:
     if isinstance(value, str) and not _WHOLE_NUMBER.fullmatch(value.strip()):
-        raise ValueError(f"{value[:_LONGEST_TEXT]!r} is not an integer")
+        raise ValueError(f"{value!r} is not an integer")
     return int(value)
 
 

@@ -56,12 +56,16 @@ class Request(BaseModel):
 
 def requested(steps: Iterable[Mapping[str, Any]]) -> list[StepRequest]:
     """Return steps that somebody wrote; raise Invalid, which says where one is wrong."""
+    return [_requested(place, step) for place, step in enumerate(steps)]
+
+
+def _requested(place: int, step: Mapping[str, Any]) -> StepRequest:
     try:
-        return [StepRequest.model_validate(step) for step in steps]
+        return StepRequest.model_validate(step)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"A step of the request is wrong at {where}: {first['msg']}.") from error
+        raise Invalid(f"Step [{place}] of the request is wrong at {where}: {first['msg']}.") from error
 
 
 def interfaces(node: Node, catalog: Catalog) -> dict[Interface, str]:

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import regex
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+
+from rackwright.domain.wording import problem
 
 Json = Mapping[str, Any]
-_LONGEST_PROBLEM = 300
 
 
 class GrammarError(ValueError):
@@ -204,10 +204,10 @@ def _operator(text: str) -> tuple[str, bool]:
 
 
 def _check(validator: Draft202012Validator, value: Any) -> None:
-    problem = best_match(validator.iter_errors(value))
-    if problem is not None:
-        where = "".join(f"{part}: " for part in problem.path)
-        raise GrammarError(f"{where}{problem.message[:_LONGEST_PROBLEM]}")
+    if (found := problem(validator, value)) is not None:
+        path, reason = found
+        where = "".join(f"{part}: " for part in path)
+        raise GrammarError(f"{where}{reason}")
 
 
 def _check_regex(args: Json) -> None:

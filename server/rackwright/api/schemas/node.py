@@ -42,8 +42,9 @@ NETWORK_DATA = Kind(
     {
         "type": "object",
         "anyOf": [
-            {"maxProperties": 0},
+            {"maxProperties": 0, "title": "an empty object"},
             {
+                "title": "an object with the lists links, networks and services",
                 "required": ["links", "networks", "services"],
                 "properties": {name: {"type": "array"} for name in ("links", "networks", "services")},
             },

@@ -16,7 +16,10 @@ _NUMBERS = ("order", "priority")
 Given = list[dict[str, Any]]
 
 NUMBER: Mapping[str, Any] = {
-    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,9}$"}]
+    "anyOf": [
+        {"type": "integer", "minimum": 0, "title": "a whole number from 0"},
+        {"type": "string", "pattern": "^[0-9]{1,9}$", "title": "a text of 1 to 9 digits"},
+    ]
 }
 """The schema of an order or a priority."""
 

@@ -14,8 +14,8 @@ from rackwright.engine.inspection_grammar import ACTIONS, CONDITIONS, GrammarErr
 @pytest.mark.parametrize(
     ("kind", "item", "why"),
     [
-        ("condition", "eq", "is not of type 'object'"),
-        ("condition", {"op": "eq"}, "'args' is a required property"),
+        ("condition", "eq", '"eq" is not a JSON object'),
+        ("condition", {"op": "eq"}, "the key args is missing"),
         ("condition", {"op": "nearly", "args": {}}, "op nearly is unknown"),
         ("condition", {"op": "eq", "args": {"values": [1]}}, "values"),
         ("condition", {"op": "eq", "args": {"values": [1, 2], "more": 1}}, "more"),
