@@ -96,12 +96,23 @@ class Call:
         """Return what fields need to show themselves."""
         return Site(minor=self.minor, url=self.url, mask=self.parts.sealer.mask)
 
-    def json(self) -> Any:
-        """Return the parsed body, None when there is none; raise Invalid when it is no JSON."""
+    def json(self, *, needed: bool = True) -> Any:
+        """Return the parsed body, None when there is none; raise Invalid when it is no JSON.
+
+        A body of another Content-Type counts as none where none is ``needed``; else it is refused too.
+        """
+        if needed and self._other_type:
+            raise Invalid(f"The body cannot be read.{self._other_type}")
         body = self.request.scope.get(BODY_KEY, b"")
-        if not body or "json" not in self.request.headers.get("content-type", "json").lower():
-            return None
-        return parsed(body)
+        return parsed(body) if body and not self._other_type else None
+
+    @cached_property
+    def _other_type(self) -> str:
+        """Return what to tell about a body that says of itself that it is no JSON; empty for others."""
+        given = self.request.headers.get("content-type", "json")
+        if not self.request.scope.get(BODY_KEY) or "json" in given.lower():
+            return ""
+        return f" Its Content-Type is {given}; send JSON with the header Content-Type: application/json."
 
     def query(self, args: Args) -> dict[str, Any]:
         """Return the arguments of the query; raise Invalid, MissingParameter or NotAcceptableVersion."""
@@ -114,10 +125,13 @@ class Call:
 
     def arguments(self, args: Args) -> dict[str, Any]:
         """Return the arguments of an argument-style body; raise as ``query`` does. Null counts as not given."""
-        body = self.json()
+        body = self.json(needed=False)
         if body is not None and not isinstance(body, dict):
             raise Invalid("The body must be a JSON object with the arguments.")
-        return self._read(body or {}, args)
+        try:
+            return self._read(body or {}, args)
+        except MissingParameter as error:
+            raise MissingParameter(f"{error.message}{self._other_type}") from error
 
     def _read(self, given: Mapping[str, Any], args: Args) -> dict[str, Any]:
         if unknown := [name for name in given if name not in args]:

@@ -16,6 +16,8 @@ from starlette.routing import Match
 
 from rackwright.api.versions import MethodOfNewerVersion, hides
 from rackwright.domain import errors
+from rackwright.domain.wording import shortened
+from rackwright.store.ailment import ailment
 from rackwright.store.session import UNAVAILABLE, DataError
 
 _log = logging.getLogger(__name__)
@@ -44,8 +46,8 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
 _HIDDEN = {
     400: "A value is longer than the database can hold, or holds a character that it cannot; shorten or change it.",
     500: "The server failed to answer this request; its log tells why under the request id.",
-    503: "The database does not answer; try again later.",
 }
+_WHERE_PATHS_ARE = "All paths and methods are listed at /docs and in /openapi.json."
 NO_VERSION_HEADERS = "rackwright.routing"
 """Set in the scope of answers that carry no version headers: 404 and 405 of the routing."""
 
@@ -58,17 +60,18 @@ def status_of(error: Exception) -> int:
 def fault(status: int, text: str) -> Response:
     """Return an answer with Ironic's fault body; ``error_message`` is a string that holds JSON."""
     code = "Client" if status < 500 else "Server"
-    return _wrapped(status, {"faultcode": code, "faultstring": text, "debuginfo": None})
+    return _wrapped(status, {"faultcode": code, "faultstring": shortened(text), "debuginfo": None})
 
 
 def refusal(status: int, description: str = "") -> Response:
     """Return an answer in the form of errors that arise before a resource is reached."""
-    return _wrapped(status, {"code": status, "title": HTTPStatus(status).phrase, "description": description})
+    title = HTTPStatus(status).phrase
+    return _wrapped(status, {"code": status, "title": title, "description": shortened(description)})
 
 
 def unwrapped(status: int, text: str) -> Response:
     """Return an answer in the form of bodies that are refused unread."""
-    return json_answer(status, {"faultcode": "Client", "faultstring": text})
+    return json_answer(status, {"faultcode": "Client", "faultstring": shortened(text)})
 
 
 def _wrapped(status: int, content: dict[str, object]) -> Response:
@@ -83,8 +86,12 @@ def json_answer(status: int, content: dict[str, object]) -> Response:
 def answer(error: Exception) -> Response:
     """Return the answer to a request that ended with this error."""
     status = status_of(error)
-    text = error.message if isinstance(error, errors.RackwrightError) else _HIDDEN[status]
-    return fault(status, text)
+    return fault(status, error.message if isinstance(error, errors.RackwrightError) else _hidden(error, status))
+
+
+def _hidden(error: Exception, status: int) -> str:
+    """Return what to tell of an error whose own text may show the inside."""
+    return f"{ailment(error)}; try again later." if status == 503 else _HIDDEN[status]
 
 
 async def _on_bad_ident(_request: Request, error: Exception) -> Response:
@@ -110,10 +117,19 @@ async def _on_routing_error(request: Request, error: Exception) -> Response:
     if error.status_code == 405 and request.method == "OPTIONS":
         reply = Response()
     else:
-        reply = refusal(error.status_code)
+        reply = refusal(error.status_code, _unroutable(request, error))
         request.scope[NO_VERSION_HEADERS] = True
     reply.headers.update(error.headers or {})
     return reply
+
+
+def _unroutable(request: Request, error: HTTPException) -> str:
+    path = request.scope["path"]
+    if error.status_code != 405:
+        return f"There is nothing at {path} in this API version. {_WHERE_PATHS_ARE}"
+    possible = (error.headers or {}).get("Allow")
+    methods = f"; possible: {possible}" if possible else " in this API version"
+    return f"Method {request.method} is not possible at {path}{methods}. {_WHERE_PATHS_ARE}"
 
 
 def install(app: FastAPI, routers: Iterable[APIRouter]) -> None:

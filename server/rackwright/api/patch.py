@@ -14,11 +14,13 @@ import jsonpointer
 
 from rackwright.api.fields import Field, Resource, Row
 from rackwright.domain.errors import Invalid, InvalidPatch, NotAcceptableVersion
+from rackwright.domain.wording import shown
 from rackwright.store.sealing import SEALED
 
 _CHANGING = ("add", "replace", "remove", "move", "copy")
 _WITH_VALUE = ("add", "replace", "test")
 _WITH_SOURCE = ("move", "copy")
+_NO_WAY = "there is nothing at this path, or no place for a new value; read the resource and correct the path"
 _MOST_OPERATIONS, _MOST_COPIED, _DEEPEST = 1000, 2**20, 25
 
 
@@ -82,9 +84,21 @@ def _applied(
         operation = {"op": "replace", "path": path, "value": copy.deepcopy(field.default)}
     try:
         patched: dict[str, Any] = jsonpatch.apply_patch(document, [operation], in_place=True)
-    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError) as error:
+    except jsonpatch.JsonPatchTestFailed as error:
+        raise InvalidPatch(path=path, reason=_not_equal(field, document, operation)) from error
+    except jsonpatch.JsonPointerException as error:
+        raise InvalidPatch(path=path, reason=_NO_WAY) from error
+    except (jsonpatch.JsonPatchException, TypeError, KeyError) as error:
         raise InvalidPatch(path=path, reason=str(error)) from error
     return patched
+
+
+def _not_equal(field: Field, document: dict[str, Any], operation: dict[str, Any]) -> str:
+    """Return why a test failed; what may hold secrets is not told."""
+    text = f"its value is not {shown(operation['value'])}"
+    if field.secret:
+        return text
+    return f"{text} but {shown(jsonpointer.resolve_pointer(document, operation['path'], None))}"
 
 
 def _check_growth(document: dict[str, Any], operation: dict[str, Any], allowance: _Allowance) -> None:
@@ -93,7 +107,7 @@ def _check_growth(document: dict[str, Any], operation: dict[str, Any], allowance
         try:
             value = jsonpointer.resolve_pointer(document, operation["from"])
         except jsonpointer.JsonPointerException as error:
-            raise InvalidPatch(path=path, reason=str(error)) from error
+            raise InvalidPatch(path=operation["from"], reason=_NO_WAY) from error
         allowance.spend(path, value)
     if path.count("/") + _levels(value) > _DEEPEST:
         raise InvalidPatch(path=path, reason=f"what it makes is nested more deeply than {_DEEPEST} levels")

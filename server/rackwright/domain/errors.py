@@ -186,7 +186,7 @@ class NodeAssociated(Conflict):
 
 
 class WrongState(Conflict):
-    """{attempted} is not possible while node {node} is in provision state {state}."""
+    """{attempted} is not possible while node {node} is in provision state {state}. {action}"""
 
 
 class Stale(Conflict):

@@ -104,9 +104,15 @@ def eligible(allocation: Allocation, rows: Sequence[Row]) -> list[Row]:
     for hurdle in HURDLES:
         before, left = len(left), [row for row in left if hurdle.met(row, allocation)]
         if not left:
-            who = f"none of the {before} nodes that fit so far" if before else "no node"
+            who = _none_of(before)
             raise _failed(allocation, hurdle, f"{who} {{phrase}}")
     return left
+
+
+def _none_of(count: int) -> str:
+    if count > 1:
+        return f"none of the {count} nodes that fit so far"
+    return "not even the one node that fits so far" if count else "no node"
 
 
 def _failed(allocation: Allocation, hurdle: Hurdle, cause: str) -> AllocationFailed:

@@ -37,6 +37,7 @@ from rackwright.engine.waves import Ready, Wave
 from rackwright.engine.world import World
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
 from rackwright.store import operation as rows
+from rackwright.store.ailment import ailment
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
@@ -121,8 +122,8 @@ class Conductor:
             deadline.wait(0.1)
         try:
             self._world.membership.leave()
-        except UNAVAILABLE:
-            logger.warning("The database does not answer; others will notice that this conductor has ended")
+        except UNAVAILABLE as error:
+            logger.warning("%s; others will notice that this conductor has ended", ailment(error))
         self.drop()
 
     def drop(self) -> None:
@@ -175,8 +176,8 @@ class Conductor:
             time.sleep(0.1)
         try:
             self._join()
-        except UNAVAILABLE:
-            logger.warning("The database does not answer; the next look tries again")
+        except UNAVAILABLE as error:
+            logger.warning("%s; the next look tries again", ailment(error))
             time.sleep(AFTER_ERROR)
         self._news.set()
 

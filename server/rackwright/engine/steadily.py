@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rackwright.engine.world import World
+from rackwright.store.ailment import ailment
 from rackwright.store.session import UNAVAILABLE
 
 logger = logging.getLogger(__name__)
@@ -30,5 +31,5 @@ def steadily(do: Callable[[], Result], world: World) -> Result:
         except UNAVAILABLE as error:
             if time.monotonic() > end or world.membership.lapsed():
                 raise
-            logger.warning("The database does not answer; it is tried again", extra={"cause": str(error)})
+            logger.warning("%s; it is tried again", ailment(error), extra={"cause": str(error)})
             time.sleep(_PAUSE)

@@ -126,7 +126,9 @@ def _check_idle(node: Node) -> None:
     state = ProvisionState(node.provision_state)
     frozen = node.target_provision_state is not None and not state.traits.patch_allowed_when_target_set
     if not node.maintenance and (state is ProvisionState.ACTIVE or frozen):
-        raise WrongState(attempted="Deleting the allocation", node=node.uuid, state=state)
+        first = "Undeploy it" if state is ProvisionState.ACTIVE else "Wait until what goes on with it has ended"
+        action = f"{first}, or put it into maintenance; then try again."
+        raise WrongState(attempted="Deleting the allocation", node=node.uuid, state=state, action=action)
 
 
 def _node(ident: str, context: Context, *, lock: bool = False) -> Node:

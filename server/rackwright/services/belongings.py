@@ -73,12 +73,15 @@ def stored(kind: str, filters: Mapping[str, Any], *, context: Context) -> dict[s
     return found
 
 
+INSPECTED_FIRST = "Try again when the inspection has ended."
+
+
 def check_changeable(node: Node, *, attempted: str, context: Context) -> None:
     """Raise NodeLocked while somebody holds the node, WrongState while it is inspected (from 1.39)."""
     check_unlocked(node)
     state = ProvisionState(node.provision_state)
     if state is ProvisionState.INSPECTING and context.minor >= _INSPECTING_FROZEN_SINCE:
-        raise WrongState(attempted=attempted, node=node.uuid, state=state)
+        raise WrongState(attempted=attempted, node=node.uuid, state=state, action=INSPECTED_FIRST)
 
 
 def keep(

@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
+from rackwright.store.ailment import ailment
 from rackwright.store.migrations import is_current
 
 OK = "ok"
@@ -31,9 +32,13 @@ def checks(context: Context) -> dict[str, str]:
         try:
             before = next((text for text in found.values() if text != OK), None)
             found[name] = check(context) if before is None else "not looked at: the part before it is not ready"
-        except SQLAlchemyError:
-            found[name] = "the database does not answer"
+        except SQLAlchemyError as error:
+            found[name] = _lowered(ailment(error))
     return found
+
+
+def _lowered(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 def _database(context: Context) -> str:

@@ -140,7 +140,8 @@ def check(node: Node, question: Question, *, context: Context) -> None:
         raise Unsupported(attempted=question.attempted, what=what) from error
     state = ProvisionState(node.provision_state)
     if question.stable and not state.traits.stable:
-        raise WrongState(attempted=question.attempted, node=node.uuid, state=state)
+        action = "Try again when what goes on with it has ended."
+        raise WrongState(attempted=question.attempted, node=node.uuid, state=state, action=action)
 
 
 def _look(uuid: str, engine: Engine) -> dict[str, Any] | None:

@@ -38,6 +38,7 @@ RESERVED_NAMES = ("maintenance", "management", "states", "vendor_passthru", "det
 
 _P = ProvisionState
 _FREE = (_P.ENROLL, _P.INSPECTING, _P.INSPECT_WAIT, _P.MANAGEABLE, _P.AVAILABLE)
+_FREE_FIRST = "Bring it into state manageable or available first"
 _NAME = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _ANY_NAME_SINCE = 10
@@ -62,9 +63,9 @@ class Change:
         """Return whether the field is about to become ``value``."""
         return name in self.values and self.values[name] == value
 
-    def wrong_state(self, attempted: str) -> WrongState:
-        """Return the error for a change that does not fit the node's state."""
-        return WrongState(attempted=attempted, node=self.node.uuid, state=self.node.provision_state)
+    def wrong_state(self, attempted: str, action: str) -> WrongState:
+        """Return the error for a change that does not fit the node's state; ``action`` is what to do first."""
+        return WrongState(attempted=attempted, node=self.node.uuid, state=self.node.provision_state, action=action)
 
 
 Rule = Callable[[Change], None]
@@ -83,9 +84,9 @@ def _not_frozen(change: Change) -> None:
     check_unlocked(node)
     state = _P(node.provision_state)
     if node.target_provision_state is not None and not state.traits.patch_allowed_when_target_set:
-        raise change.wrong_state("Changing the node")
+        raise change.wrong_state("Changing the node", "Try again when what goes on with it has ended.")
     if state is _P.INSPECTING and change.context.minor >= _INSPECTING_FROZEN_SINCE:
-        raise change.wrong_state("Changing the node")
+        raise change.wrong_state("Changing the node", "Try again when the inspection has ended.")
 
 
 def _name(change: Change) -> None:
@@ -125,7 +126,7 @@ def _driver(change: Change) -> None:
 def _interfaces(change: Change) -> None:
     wanted = [name for name in INTERFACE_FIELDS if name in change.values]
     if wanted and not change.new and not change.node.maintenance and _P(change.node.provision_state) not in _FREE:
-        raise change.wrong_state(f"Changing {', '.join(wanted)}")
+        raise change.wrong_state(f"Changing {', '.join(wanted)}", f"{_FREE_FIRST}, or put it into maintenance.")
     if not wanted and "driver" not in change.values:
         return
     driver = change.after("driver")
@@ -151,7 +152,7 @@ def _interface(change: Change, kind: Interface, hardware_type: HardwareType) -> 
 def _resource_class(change: Change) -> None:
     free = _P(change.node.provision_state) in _FREE
     if "resource_class" in change.values and change.node.resource_class and not free and not change.new:
-        raise change.wrong_state("Changing the resource_class")
+        raise change.wrong_state("Changing the resource_class", f"{_FREE_FIRST}.")
 
 
 def _instance(change: Change) -> None:
@@ -173,19 +174,20 @@ def _allocation(change: Change) -> None:
         raise Conflict(f"The owner of node {node.uuid} cannot change: allocation {found.uuid} of a project has it.")
     if change.turns("instance_uuid", None):
         if not node.maintenance and _P(node.provision_state) not in _FREE:
-            raise change.wrong_state("Removing the instance_uuid, and with it the allocation,")
+            attempted = "Removing the instance_uuid, and with it the allocation,"
+            raise change.wrong_state(attempted, f"{_FREE_FIRST}, or put it into maintenance.")
         allocation.take_back(node, session=change.context.session)
 
 
 def _protected(change: Change) -> None:
     if change.turns("protected", True) and _P(change.node.provision_state) not in (_P.ACTIVE, _P.RESCUE):
-        raise change.wrong_state("Protecting the node")
+        raise change.wrong_state("Protecting the node", "Deploy it first: only a node that is in use can be protected.")
     _reason(change, "protected")
 
 
 def _retired(change: Change) -> None:
     if change.turns("retired", True) and not change.new and change.node.provision_state == _P.AVAILABLE:
-        raise change.wrong_state("Retiring the node")
+        raise change.wrong_state("Retiring the node", "Bring it into state manageable first (verb manage).")
     _reason(change, "retired")
 
 

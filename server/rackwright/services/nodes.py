@@ -155,7 +155,8 @@ def delete(ident: str, *, context: Context) -> None:
     if node.instance_uuid and not node.maintenance:
         raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
     if not node.maintenance and not _deletable(node, context):
-        raise WrongState(attempted="Deleting", node=node.uuid, state=node.provision_state)
+        state = node.provision_state
+        raise WrongState(attempted="Deleting", node=node.uuid, state=state, action=_LET_GO)
     if node.maintenance:
         check_stoppable(node, session=context.session)
         _tell_of_leftovers(node)
@@ -163,6 +164,12 @@ def delete(ident: str, *, context: Context) -> None:
     allocation.take_back(node, session=context.session)
     context.session.delete(node)
     context.session.commit()
+
+
+_LET_GO = (
+    "Bring it into state manageable or enroll first (undeploy it where it is deployed), or put it into maintenance, "
+    "which gives the machine up as it is."
+)
 
 
 def _tell_of_leftovers(node: Node) -> None:

@@ -21,6 +21,7 @@ from rackwright.store.portgroup import PORTGROUPS, Portgroup
 
 _P = ProvisionState
 CONNECTIVITY_FREE = (_P.ENROLL, _P.INSPECTING, _P.INSPECT_WAIT, _P.MANAGEABLE)
+FREE_FIRST = f"Bring it into one of the states {', '.join(CONNECTIVITY_FREE)} first, or put it into maintenance."
 """The states in which the connectivity of a node may change; in maintenance every state is one."""
 
 _CONNECTIVITY = ("pxe_enabled", "local_link_connection", "portgroup_uuid", "physical_network")
@@ -57,9 +58,12 @@ def _state(change: Change) -> None:
     if change.new or node.maintenance:
         return
     if "address" in change.values and (state is _P.ACTIVE or node.instance_uuid):
-        raise WrongState(attempted=f"Changing the address of port {change.port.uuid}", node=node.uuid, state=state)
+        attempted = f"Changing the address of port {change.port.uuid}"
+        action = "Undeploy it first, or put it into maintenance."
+        raise WrongState(attempted=attempted, node=node.uuid, state=state, action=action)
     if (touched := sorted(change.values.keys() & set(_CONNECTIVITY))) and state not in CONNECTIVITY_FREE:
-        raise WrongState(attempted=f"Changing {', '.join(touched)} of a port", node=node.uuid, state=state)
+        attempted = f"Changing {', '.join(touched)} of a port"
+        raise WrongState(attempted=attempted, node=node.uuid, state=state, action=FREE_FIRST)
 
 
 def _smart_nic(change: Change) -> None:

@@ -12,7 +12,7 @@ from rackwright.domain.states import ProvisionState
 from rackwright.services import access, belongings
 from rackwright.services.belongings import Row
 from rackwright.services.context import Context, check_unlocked
-from rackwright.services.port_rules import CONNECTIVITY_FREE
+from rackwright.services.port_rules import CONNECTIVITY_FREE, FREE_FIRST
 from rackwright.store import port as ports
 from rackwright.store.node import Node
 from rackwright.store.paging import Page
@@ -95,7 +95,8 @@ def _move(group: Portgroup, node: Node, members: Sequence[Port], ident: str, con
     """Return the primary key of the node that the group shall belong to."""
     state = ProvisionState(node.provision_state)
     if not node.maintenance and state not in CONNECTIVITY_FREE:
-        raise WrongState(attempted=f"Moving port group {group.uuid}", node=node.uuid, state=state)
+        attempted = f"Moving port group {group.uuid}"
+        raise WrongState(attempted=attempted, node=node.uuid, state=state, action=FREE_FIRST)
     if members:
         raise Invalid(f"Port group {group.uuid} has ports, so it cannot move to another node; take them out first.")
     wanted = belongings.future_node(ident, "baremetal:portgroup:create", context=context)

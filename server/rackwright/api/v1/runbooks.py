@@ -64,7 +64,7 @@ def clear_traits(call: CallDep, ident: str) -> Response:
 )
 def add_trait(call: CallDep, ident: str, trait: str) -> Response:
     """Add one trait to a runbook."""
-    if call.json():
+    if call.json(needed=False):
         raise Invalid("Adding one trait takes no body; the name stands in the path.")
     found = runbooks.get(checked_ident(ident), context=call.context, lock=True)
     wanted = TRAIT.read(trait, "trait")

@@ -46,7 +46,7 @@ def clear(call: CallDep, ident: str) -> Response:
 @router.put("/{trait}", summary="Add a trait", status_code=204, dependencies=_WRITES)
 def add(call: CallDep, ident: str, trait: str) -> Response:
     """Add one trait to a node."""
-    if call.json():
+    if call.json(needed=False):
         raise Invalid("Adding one trait takes no body; the name stands in the path.")
     traits.add(checked_ident(ident), TRAIT.read(trait, "trait"), context=call.context)
     return reply(status=204, location=f"{call.url}/v1/nodes/{ident}/traits/{trait}")

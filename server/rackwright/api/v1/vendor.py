@@ -61,7 +61,7 @@ async def _called(call: Call, ident: str, method: str) -> Response:
 
 
 def _args(call: Call) -> dict[str, Any]:
-    args = call.json()
+    args = call.json(needed=False)
     if args is not None and not isinstance(args, dict):
         raise Invalid("The body must be a JSON object with the arguments of the vendor method.")
     return args or {}

@@ -29,7 +29,7 @@ def index(call: CallDep, ident: str) -> Response:
 @router.post("", summary="Attach a virtual interface", status_code=204, openapi_extra=takes(body=_VIF))
 def attach(call: CallDep, ident: str) -> Response:
     """Attach a virtual interface; a client may add keys of its own."""
-    body = call.json()
+    body = call.json(needed=False)
     own = body.keys() - _VIF.keys() if isinstance(body, dict) else ()
     given = call.arguments({**_VIF, **dict.fromkeys(own, Arg(ANYTHING))})
     if given.keys() >= {"port_uuid", "portgroup_uuid"}:

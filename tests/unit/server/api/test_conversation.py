@@ -23,6 +23,8 @@ ENDS = {
 KNOWN = {
     "node patch": ["/reservation"],  # no lock is held once the answer is given
     "conductor show": ["/drivers"],  # this one serves fewer
+    "unknown path": ["/error_message/description"],  # ours says where the list of paths is
+    "method not allowed": ["/error_message/description"],
 }
 """Where we differ on purpose."""
 

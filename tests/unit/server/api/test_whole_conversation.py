@@ -27,6 +27,7 @@ _INTERFACES = [
     *(f"/enabled_{kind}_interfaces" for kind in ("bios", "boot", "deploy", "firmware", "inspect", "network", "raid")),
     *("/enabled_vendor_interfaces", "/enabled_management_interfaces/0", "/enabled_management_interfaces/1"),
 ]
+_EMPTY_TEXT = "where Ironic says nothing, ours names the path and where the list of paths is"
 DIFFERENT: Mapping[str, tuple[str, list[str]]] = {
     "node patch": ("a bug: the lock is shown that was held while the answer was made", ["/reservation"]),
     "node show active": (
@@ -53,6 +54,8 @@ DIFFERENT: Mapping[str, tuple[str, list[str]]] = {
         ],
     ),
     "conductor show": (_OFFER, ["/drivers"]),
+    "unknown path": (_EMPTY_TEXT, ["/error_message/description"]),
+    "method not allowed": (_EMPTY_TEXT, ["/error_message/description"]),
 }
 """Where we differ on purpose: the reason, and the places."""
 NOT_OFFERED = ("driver properties ipmi (values are free text)",)

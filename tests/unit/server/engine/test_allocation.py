@@ -66,7 +66,7 @@ def test_no_two_allocations_get_the_same_node(house: EngineHouse) -> None:
         ({"parent_node": "11111111-1111-4111-8111-111111111111"}, {}, "no node has the resource class"),
         ({}, {"candidate_nodes": ["11111111-1111-4111-8111-111111111111"]}, "is one of the candidate_nodes"),
         ({"traits": ["CUSTOM_A"]}, {"traits": ["CUSTOM_A", "CUSTOM_B"]}, "all of the traits CUSTOM_A, CUSTOM_B"),
-        ({"provision_state": "manageable"}, {}, "none of the 1 nodes that fit so far is in state available. Provide"),
+        ({"provision_state": "manageable"}, {}, "not even the one node that fits so far is in state available"),
         ({"instance_uuid": "11111111-1111-4111-8111-111111111111"}, {}, "is without an instance"),
         ({"maintenance": True}, {}, "is out of maintenance"),
     ],
