@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import fcntl
 import gc
+import logging
 import os
 import signal
 import socket
@@ -30,6 +31,8 @@ from rackwright.supervisor import EX_CONFIG, SIGNALS, command
 if TYPE_CHECKING:
     from rackwright.catalog import Catalog
     from rackwright.runner.base import Runner
+
+_log = logging.getLogger("rackwright.cli")  # its own name is __main__ where the supervisor starts it
 
 _PR_SET_PDEATHSIG = 1
 _TOP = """Watch the fleet over the API. The environment says where and who, as for the command baremetal: OS_ENDPOINT
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.run is top:  # it speaks to a daemon that is elsewhere: its settings are not those of this machine
             return int(options.run(options))
         settings = load(options.config, host_ip=options.host, port=options.port, state_dir=options.state_dir)
-        logs.set_up(settings.log_level, settings.log_format)
+        logs.set_up(settings.log_level, settings.log_format, options.run.__name__)
         _follow(options.parent)
         return int(options.run(settings, options))
     except RackwrightError as error:
@@ -121,6 +124,8 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
         config = uvicorn.Config(
             app, loop="uvloop", http="httptools", log_config=None, access_log=False, server_header=False
         )
+        host, port = listener.getsockname()[:2]
+        _log.info("The API listens", extra={"address": host, "port": port})
         uvicorn.Server(config).run(sockets=[listener])
     return 0
 
@@ -147,6 +152,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
         with _runner(settings, offer) as runner:
             engine = Conductor(world, runner)
             engine.start()
+            _log.info("The conductor works", extra={"host": settings.conductor_host})
             engine.serve(stop)
     return 0
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,8 +28,8 @@ def _facts(record: logging.LogRecord) -> dict[str, Any]:
 class FactsFormatter(logging.Formatter):
     """Adds the facts of a record to its line."""
 
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(processName)s %(name)s: %(message)s")
+    def __init__(self, service: str) -> None:
+        super().__init__(f"%(asctime)s %(levelname)s {service} %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # the name is logging's
         """Return the line with every fact of the record."""
@@ -38,7 +38,11 @@ class FactsFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a record as one JSON object on one line: time, level, logger, message, its facts, a traceback."""
+    """Writes a record as one JSON object on one line: time, level, logger, message, process, its facts, a traceback."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__()
+        self._service = service
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -47,6 +51,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
+            "service": self._service,
             "process": record.process,
             "thread": record.threadName,
         }
@@ -56,13 +61,16 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-_FORMATTERS: Mapping[str, type[logging.Formatter]] = {"text": FactsFormatter, "json": JsonFormatter}
+_FORMATTERS: Mapping[str, Callable[[str], logging.Formatter]] = {"text": FactsFormatter, "json": JsonFormatter}
 
 
-def set_up(level: str, form: str = "text") -> None:
-    """Send records of ``level`` and above to standard error, in the form ``text`` or ``json``."""
+def set_up(level: str, form: str = "text", service: str = "rackwright") -> None:
+    """Send records of ``level`` and above to standard error, in the form ``text`` or ``json``.
+
+    ``service`` is what this process is, as ``api``; every line tells it.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_FORMATTERS[form]())
+    handler.setFormatter(_FORMATTERS[form](service))
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for talkative in ("alembic", "uvicorn.access", "httpx"):
         logging.getLogger(talkative).setLevel(logging.WARNING)

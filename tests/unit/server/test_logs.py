@@ -27,7 +27,7 @@ class Lines:
         self._stream = StringIO()
         with monkeypatch.context() as patched:
             patched.setattr("sys.stderr", self._stream)
-            logs.set_up("INFO", form)
+            logs.set_up("INFO", form, "conductor")
 
     def text(self) -> list[str]:
         return self._stream.getvalue().splitlines()
@@ -59,6 +59,7 @@ def test_a_json_line_holds_time_level_message_facts_and_traceback(monkeypatch: p
     assert (first["operation"], first["path"]) == ("o1", "x")
     assert "ValueError: two" in first["traceback"]
     assert first["time"].endswith("+00:00")
+    assert (first["service"], second["service"]) == ("conductor", "conductor")
     assert "node" not in first and "operation" not in second
 
 
@@ -66,7 +67,7 @@ def test_a_text_line_ends_with_the_facts(monkeypatch: pytest.MonkeyPatch) -> Non
     lines = Lines("text", monkeypatch)
     with about(operation="o1"), about(node="n1"):
         logging.getLogger("rackwright.test").warning("Look", extra={"cause": "none"})
-    assert lines.text()[0].endswith("rackwright.test: Look operation='o1' node='n1' cause='none'")
+    assert lines.text()[0].endswith("WARNING conductor rackwright.test: Look operation='o1' node='n1' cause='none'")
 
 
 @pytest.fixture
