@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 _LONGEST_VALUE, _LONGEST_WORD, _KEPT, _LONGEST_TEXT = 100, 255, 60, 600
@@ -61,7 +61,9 @@ def problem(validator: Draft202012Validator, value: Any) -> tuple[tuple[object, 
         return None
     while (above := found.parent) is not None and above.validator in _ALTERNATIVES and not found.relative_path:
         found = above  # it is about the same value: tell all that it may be
-    return tuple(found.absolute_path), _PROBLEMS.get(str(found.validator), _other)(found)
+    say = _PROBLEMS.get(str(found.validator))
+    text = clipped(found.message) if say is None else say(found.schema, found.instance, found.validator_value)
+    return tuple(found.absolute_path), text
 
 
 def expected(schema: Mapping[str, Any]) -> str:
@@ -98,30 +100,27 @@ def _cut(text: str) -> str:
     return f"{text[:_KEPT]}... ({len(text)} characters)"
 
 
-def _mismatch(error: ValidationError) -> str:
-    return f"{shown(error.instance)} is not {expected(error.schema)}"
+def _mismatch(schema: Any, value: Any, _rule: Any) -> str:
+    return f"{shown(value)} is not {expected(schema)}"
 
 
-def _missing(error: ValidationError) -> str:
-    names = [name for name in error.validator_value if name not in error.instance]
-    return f"the key {', '.join(names)} is missing" if len(names) == 1 else f"the keys {', '.join(names)} are missing"
+def _missing(_schema: Any, value: Any, names: Any) -> str:
+    missing = [name for name in names if name not in value]
+    many = len(missing) > 1
+    return f"the key{'s' if many else ''} {', '.join(missing)} {'are' if many else 'is'} missing"
 
 
-def _unknown(error: ValidationError) -> str:
-    known = error.schema.get("properties", {})
-    names = ", ".join(sorted(name for name in error.instance if name not in known))
+def _unknown(schema: Any, value: Any, _rule: Any) -> str:
+    known = schema.get("properties", {})
+    names = ", ".join(sorted(name for name in value if name not in known))
     return f"unknown: {shortened(names)}; known keys: {', '.join(known)}"
 
 
-def _too_few(error: ValidationError) -> str:
-    return f"the list has {len(error.instance)} items; it needs {error.validator_value} at least"
+def _too_few(_schema: Any, value: Any, least: Any) -> str:
+    return f"the list has {len(value)} items; it needs {least} at least"
 
 
-def _other(error: ValidationError) -> str:
-    return clipped(error.message)
-
-
-_PROBLEMS: Mapping[str, Callable[[ValidationError], str]] = {
+_PROBLEMS: Mapping[str, Callable[[Any, Any, Any], str]] = {
     **dict.fromkeys(("type", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"), _mismatch),
     **dict.fromkeys(_ALTERNATIVES, _mismatch),
     "required": _missing,
