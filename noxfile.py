@@ -21,6 +21,7 @@ LINK = ROOT / ".ansible/collections/ansible_collections/rackwright/metal"
 COLLECTIONS = BUILD / "collections"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 PINS = "tests/constraints.txt"
+SHARED = ("--numprocesses=2",)  # for as many cores as CI has; the tests wait about half of their time
 PATIENT = {"interrupt_timeout": 60, "terminate_timeout": 60}  # seconds to stop machines in, once interrupted
 # What the caller's shell brings must not decide a result: another Python first on PATH, another collection, colours, or
 # that no byte code is kept, with which every start of the daemon compiles all that it loads.
@@ -81,7 +82,7 @@ def layers(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run the unit tests of plugins, daemon, lab and tree; arguments go to pytest."""
-    session.run("pytest", *(session.posargs or ["tests/unit", "--numprocesses=2", "--dist=loadfile"]))
+    session.run("pytest", *(session.posargs or ["tests/unit", *SHARED, "--dist=loadfile"]))
 
 
 @nox.session
@@ -139,7 +140,9 @@ def sanity(session: nox.Session) -> None:
 
 @nox.session
 def integration(session: nox.Session) -> None:
-    """Run each module of the built collection against a BMC, an agent or a daemon; arguments name targets."""
+    """Run the daemon with the real ansible-runner, then each module against a BMC; arguments name targets, alone."""
+    if not session.posargs:
+        session.run("pytest", "tests/integration/server", "-m", "not lab", *SHARED, "--dist=worksteal")
     install_artifact(session)
     session.run("ansible-test", "integration", "--local", "--python", PYTHON, *session.posargs, env=ansible_test_home())
 
@@ -158,8 +161,6 @@ def conformance(session: nox.Session) -> None:
 
 @nox.session
 def lab(session: nox.Session) -> None:
-    """Run whole daemons with real runs, and machines of the virtual rack until their system boots; needs root."""
-    # The longest one first. A worker more than there are cores: these tests wait for half of their time.
-    everything = ["tests/integration/server/test_demo.py", "tests/integration", "--numprocesses=3"]
-    as_grouped = ["--dist=loadgroup", "--no-loadscope-reorder"]
-    session.run("pytest", *(session.posargs or [*everything, *as_grouped]), **PATIENT)
+    """Take machines of the virtual rack from enroll to a booted system; needs root, last because longest."""
+    everything = ["tests/integration", *SHARED, "--dist=loadgroup"]
+    session.run("pytest", "-m", "lab", "--timeout=1500", *(session.posargs or everything), **PATIENT)
