@@ -63,9 +63,9 @@ class Daemon:
         until(self.answers, 60, f"an answer (see {self.log})")
 
     def answers(self) -> bool:
-        """Tell whether the API answers."""
+        """Tell whether the API answers and a conductor works, without which no driver can be used."""
         try:
-            return self.client.get("/v1/").status_code == 200
+            return self.client.get("/readyz").status_code == 200
         except httpx.TransportError:
             return False
 
