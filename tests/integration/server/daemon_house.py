@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,12 @@ def free_port() -> int:
 def command(*arguments: str) -> list[str]:
     """Return the command line of the daemon."""
     return [sys.executable, "-m", "rackwright.cli", *arguments]
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder, out of which files and folders of runs come and go meanwhile."""
+    for root, _, names in os.walk(folder):
+        yield from (path for name in names if (path := Path(root, name)).is_file())
 
 
 def until(true: Callable[[], Any], seconds: float, what: str) -> Any:

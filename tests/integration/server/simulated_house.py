@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,8 @@ def running(folder: Path, machines: int, *arguments: str) -> Iterator[Rack]:
     try:
         until((folder / "rack.json").exists, 30, f"a rack (see {folder / 'rack.log'})")
         rack = Rack(folder, process.pid)
-        yield rack
-        rack.client.close()
+        with closing(rack.client):
+            yield rack
     finally:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0, (folder / "rack.log").read_text()

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.server.daemon_house import Daemon, command, free_port, until
+from tests.integration.server.daemon_house import Daemon, command, files_below, free_port, until
 
 pytestmark = pytest.mark.slow
 
@@ -166,10 +166,9 @@ def test_no_secret_is_in_a_file_or_a_list_of_processes(daemon: Daemon) -> None:
 
 def _texts(daemon: Daemon) -> Iterator[bytes]:
     """Yield what is in the files of the state directory; those of a run come and go."""
-    for path in daemon.state.rglob("*"):
+    for path in files_below(daemon.state):
         with contextlib.suppress(OSError):
-            if path.is_file():
-                yield path.read_bytes()
+            yield path.read_bytes()
 
 
 def test_a_taken_port_is_told(tmp_path: Path) -> None:

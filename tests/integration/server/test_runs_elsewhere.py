@@ -18,7 +18,7 @@ import pytest
 
 from rackwright.runner.base import RunStatus
 from rackwright.runner.remote import Elsewhere, Ssh
-from tests.integration.server.daemon_house import Daemon, until
+from tests.integration.server.daemon_house import Daemon, files_below, until
 from tests.integration.server.ssh_house import COMMAND, HOST, NOBODY, Sshd
 from tests.unit.server.runner.runner_house import Ear, Site, Started
 
@@ -98,7 +98,7 @@ def _texts(daemon: Daemon, sshd: Sshd) -> Iterator[bytes]:
     for pid in (*daemon.left(), *sshd.workers()):
         yield from (_read(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ"))
     for folder in (daemon.state, sshd.runtime):
-        yield from (_read(path) for path in folder.rglob("*") if path.is_file())
+        yield from (_read(path) for path in files_below(folder))
 
 
 def _read(path: Path) -> bytes:
