@@ -10,7 +10,6 @@ a transaction is cut off by the server, so that its locks do not outlive it for 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -27,6 +26,7 @@ from sqlmodel import Session
 
 from rackwright.domain.errors import Invalid
 from rackwright.store import clock
+from rackwright.store.ailment import remedy
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
 """What a query raises when the database does not answer, gave up a deadlock, or is held by others for too long."""
@@ -66,24 +66,7 @@ class DatabaseUnusable(Invalid):
 
 
 class FileUnusable(DatabaseUnusable):
-    """The database file {file} cannot be used: {reason}. {action}"""
-
-
-_RESTORE = (
-    "Restore a copy of it, or move it away with its -wal and -shm files: the daemon then begins with an empty one."
-)
-_GIVE = "Give the file and its folder to the user of the daemon, or name another place in state_dir or database_url."
-_ACTIONS = {
-    sqlite3.SQLITE_NOTADB: _RESTORE,
-    sqlite3.SQLITE_CORRUPT: _RESTORE,
-    sqlite3.SQLITE_CANTOPEN: _GIVE,
-    sqlite3.SQLITE_PERM: _GIVE,
-    sqlite3.SQLITE_READONLY: _GIVE,
-    sqlite3.SQLITE_IOERR: "Look whether its disk is broken or full.",
-    sqlite3.SQLITE_FULL: "Make room on its disk.",
-    sqlite3.SQLITE_BUSY: "End the program that holds it.",
-}
-"""By what SQLite says about a file: what the operator can do."""
+    """The database file {file} cannot be used: {reason}; {action}."""
 
 
 @contextmanager
@@ -92,8 +75,7 @@ def telling_of_files(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        action = _ACTIONS.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
-        if action is None:
+        if (action := remedy(error)) is None:
             raise
         raise FileUnusable(file=engine.url.database, reason=str(error.orig), action=action) from error
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 
-_FACTS: ContextVar[Mapping[str, str]] = ContextVar("facts", default={})  # noqa: B039 - it is never changed
+_FACTS: ContextVar[Mapping[str, str]] = ContextVar("facts", default=MappingProxyType({}))
 
 
 @contextmanager

@@ -43,7 +43,13 @@ def test_twenty_machines_become_active_with_each_thing_done_once_and_in_order(tm
         daemon.live(daemon.enroll(), PATIENCE)
         until(lambda: rack.sessions() == 0, 10, "the end of all sessions")
         until(lambda: not check(rack.folder), 10, f"clean histories in {rack.folder}")
-        assert all(rack.happened("inspected", machine["name"]) for machine in rack.machines)
+        # A report that comes while a run still holds the node is refused with 409, and sent again.
+        assert {_accepted(rack, machine["name"]) for machine in rack.machines} == {1}
+
+
+def _accepted(rack: Rack, name: str) -> int:
+    """Return how many inspection reports of a machine were taken."""
+    return sum(report["status"] == 202 for report in rack.happened("inspected", name))
 
 
 def test_machines_become_active_though_one_request_in_ten_fails(tmp_path: Path) -> None:

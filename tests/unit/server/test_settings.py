@@ -59,7 +59,6 @@ def test_the_environment_may_name_the_file(tmp_path: Path, monkeypatch: pytest.M
         ({"file_url_allowed_paths": ("/var/../etc",)}, "too much"),
         ({"kernel_append_params": "a\nb"}, "one line"),
         ({"public_endpoint": "ftp://192.0.2.1"}, "http"),
-        ({"auto_discovery_enabled": True}, "auto_discovery_driver"),
         ({"port": 0}, "port"),
         ({"automated_clean": "perhaps"}, "automated_clean"),
     ],

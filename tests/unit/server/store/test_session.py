@@ -89,7 +89,7 @@ def test_a_file_of_sqlite_that_is_broken_is_named_with_what_to_do(damage: str, t
     engine = open_engine(f"sqlite:///{file}")
     with pytest.raises(DatabaseUnusable, match=re.escape(str(file))) as caught:
         migrate(engine)
-    assert "Restore a copy of it, or move it away" in caught.value.message
+    assert "restore a copy of it, or move it away" in caught.value.message
     engine.dispose()
 
 

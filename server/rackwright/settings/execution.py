@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from rackwright.interface_settings import InterfaceSettings
+from rackwright.settings.interfaces import InterfaceSettings
 
 Destinations = Annotated[str, StringConstraints(pattern=r"^\s*[^\s-]\S*(\s+[^\s-]\S*)*\s*$")]
 """Words for ssh, none of which it could take for an option."""

@@ -1,16 +1,23 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the values of some settings must look like; the texts of the errors follow the name of the setting."""
+"""What the values of settings must look like; the texts of the errors follow the name of the setting."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Collection
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
 from rackwright.domain.verbs import Interface
+
+Seconds = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Moment = Annotated[float, Field(gt=0)]
+Priority = Annotated[int, Field(ge=0)]
 
 _USER = re.compile("//[^/]*@")
 _STEP = re.compile(r"([a-z]+)\.\S+")

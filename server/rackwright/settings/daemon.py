@@ -17,23 +17,26 @@ import os
 import socket
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_origin
+from typing import Any, Literal, Self, get_origin
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from rackwright.domain.errors import Invalid
-from rackwright.execution_settings import ExecutionSettings
-from rackwright.fleet_settings import FleetSettings
-from rackwright.setting_values import checked_delays, checked_steps, checked_url
+from rackwright.settings.execution import ExecutionSettings
+from rackwright.settings.fleet import FleetSettings
+from rackwright.settings.values import (
+    Moment,
+    Positive,
+    Priority,
+    Seconds,
+    checked_delays,
+    checked_steps,
+    checked_url,
+)
 
 PREFIX = "RACKWRIGHT_"
 CONFIG_VARIABLE = "RACKWRIGHT_CONFIG"
-
-Seconds = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-Moment = Annotated[float, Field(gt=0)]
-Priority = Annotated[int, Field(ge=0)]
 
 
 class SettingsInvalid(Invalid):
@@ -144,15 +147,6 @@ class Settings(ExecutionSettings, FleetSettings):
     fake_delays: dict[str, str] = Field(
         {}, description="Seconds of a step of fake hardware by interface; two with a comma: a random time between them."
     )
-    shred_random_overwrite_iterations: Seconds = Field(1, description="Random passes of erase_devices.")
-    shred_final_overwrite_with_zeros: bool = Field(True, description="Overwrite with zeros after the random passes.")
-    continue_if_disk_secure_erase_fails: bool = Field(
-        False, description="Go on with shredding when a disk refuses its own secure erase."
-    )
-    enable_ata_secure_erase: bool = Field(True, description="Let ATA disks erase themselves.")
-    enable_nvme_secure_erase: bool = Field(True, description="Let NVMe disks erase themselves.")
-    disk_erasure_concurrency: Positive = Field(4, description="Disks that are erased at once on one node.")
-    erase_skip_read_only: bool = Field(False, description="Leave read-only disks out of erasing.")
     allow_provisioning_in_maintenance: bool = Field(True, description="Allow provide of nodes in maintenance.")
     default_portgroup_mode: str = Field("active-backup", description="Mode of a port group that is created without.")
     allow_deleting_available_nodes: bool = Field(True, description="Allow removing nodes in state available.")
@@ -160,7 +154,6 @@ class Settings(ExecutionSettings, FleetSettings):
     automatic_lessee_source: Literal["instance", "request", "none"] = Field(
         "instance", description="The lessee: project_id of instance_info, the project of who asks, or none."
     )
-    power_off_after_deploy_failure: bool = Field(True, description="Power off a node whose deployment failed.")
     default_boot_mode: Literal["uefi", "bios"] = Field("uefi", description="Boot mode of nodes that name none.")
     rescue_password_hash_algorithm: Literal["sha256", "sha512"] = Field(
         "sha256", description="Crypt algorithm of the rescue password."
@@ -178,8 +171,6 @@ class Settings(ExecutionSettings, FleetSettings):
     require_tls: bool = Field(True, description="Accept agents only over https.")
     restrict_lookup: bool = Field(True, description="Let agents look up only nodes that expect an agent.")
     ramdisk_heartbeat_timeout: Positive = Field(300, description="Longest silence that an agent is told to keep.")
-    command_timeout: Positive = Field(60, description="Longest wait for one answer of an agent.")
-    max_command_attempts: Positive = Field(3, description="Attempts to reach an agent.")
     tls_minimum_version: Literal["1.2", "1.3"] = Field("1.3", description="Least TLS version between us and agents.")
     allow_md5_checksum: bool = Field(True, description="Let agents accept MD5 sums of images.")
     permitted_image_formats: tuple[str, ...] = Field(("raw", "gpt", "qcow2", "iso"), description="Image formats.")
@@ -188,10 +179,6 @@ class Settings(ExecutionSettings, FleetSettings):
         (Path("/var/lib/rackwright/images"),), description="Folders that file:// images may come from."
     )
     cache_clean_up_interval: Seconds = Field(3600, description="Time between two removals of unused boot images.")
-    image_cache_size: Positive = Field(20480, description="Size of the image cache, MiB.")
-    deploy_logs_collect: Literal["always", "on_failure", "never"] = Field(
-        "on_failure", description="When the agent's logs are kept."
-    )
 
     # Inspection
     inspection_hooks: tuple[str, ...] = Field(
@@ -204,9 +191,6 @@ class Settings(ExecutionSettings, FleetSettings):
     mask_secrets: Literal["always", "sensitive", "never"] = Field(
         "always", description="Hide secrets from inspection rules: always, from rules that are not sensitive, or never."
     )
-    inspection_power_off: bool = Field(True, description="Power off a node whose inspection has ended.")
-    auto_discovery_enabled: bool = Field(False, description="Enrol unknown machines that report an inspection.")
-    auto_discovery_driver: str | None = Field(None, description="Driver of machines that were discovered.")
 
     # Limits of waiting
     deploy_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in wait call-back.")
@@ -214,8 +198,6 @@ class Settings(ExecutionSettings, FleetSettings):
     rescue_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in rescue wait.")
     service_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in service wait.")
     inspect_wait_timeout: Seconds = Field(1800, description="Longest wait for the report in inspect wait.")
-    power_state_change_timeout: int = Field(60, ge=2, description="Longest wait for a power state.")
-    soft_power_off_timeout: Positive = Field(600, description="Longest wait for an orderly shutdown.")
     check_provision_state_interval: Positive = Field(60, description="Time between two looks for ended waits.")
 
     # The conductor
@@ -297,8 +279,6 @@ class Settings(ExecutionSettings, FleetSettings):
                 "set auth_strategy to http_basic or keystone, listen on 127.0.0.1 behind a proxy that asks who they "
                 "are, or set trust_network when this network is yours alone"
             )
-        if self.auto_discovery_enabled and not self.auto_discovery_driver:
-            raise ValueError("auto_discovery_enabled needs auto_discovery_driver")
         return self
 
     @property

@@ -7,14 +7,10 @@ Names and defaults are Ironic's where it has them (contract: ``config-options.ya
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field
 
-from rackwright.interface_settings import InterfaceSettings
-
-Seconds = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+from rackwright.settings.interfaces import InterfaceSettings
+from rackwright.settings.values import Positive, Seconds
 
 
 class FleetSettings(InterfaceSettings):
