@@ -101,6 +101,23 @@ def test_a_file_is_offered_under_the_name_of_the_operation(
 
 
 @pytest.mark.usefixtures("disks")
+def test_a_conductor_that_took_over_offers_the_file_itself(
+    agent: AgentServer, serve: Any, context: Data, tmp_path: Path
+) -> None:
+    (tmp_path / "allowed/os.raw").write_bytes(CONTENT)
+    source = f"file://{tmp_path}/allowed/os.raw"
+    context["deploy"]["instance_info"] = {"image_source": source, "image_checksum": SUM}
+    for name in ("image", "root_device"):
+        learn(context, serve(name, context))
+    (tmp_path / "other").mkdir()
+    context["deploy"] |= {"image_dir": str(tmp_path / "other"), "image_url": "http://other/files/images"}
+    assert serve("agent_image", context) == Waiting("agent")
+    info = agent.posted[-1]["params"]["step"]["args"]["image_info"]
+    assert info["urls"] == ["http://other/files/images/op-1"]
+    assert (tmp_path / "other/op-1").read_bytes() == CONTENT
+
+
+@pytest.mark.usefixtures("disks")
 def test_an_image_larger_than_the_disk_fails_before_anything_is_written(
     agent: AgentServer, serve: Any, context: Data
 ) -> None:
