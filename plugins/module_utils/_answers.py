@@ -21,7 +21,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._declared import 
     ensure_port,
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
-from ansible_collections.rackwright.metal.plugins.module_utils._goal import Goal
+from ansible_collections.rackwright.metal.plugins.module_utils._goal import RUNNING, Goal
 from ansible_collections.rackwright.metal.plugins.module_utils._timeline import rows, table
 
 GOAL_OPTIONS: dict[str, dict[str, Any]] = {
@@ -32,6 +32,7 @@ GOAL_OPTIONS: dict[str, dict[str, Any]] = {
     "inspect": {"type": "bool", "default": True},
     "allow_undeploy": {"type": "bool", "default": False},
     "allow_rebuild": {"type": "bool", "default": False},
+    "running": {"type": "str", "choices": list(RUNNING), "default": RUNNING[0]},
 }
 OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "node": {**API_OPTIONS, **NODE_OPTIONS},

@@ -17,17 +17,19 @@ from ansible_collections.rackwright.metal.plugins.module_utils._client import (
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.plugins.module_utils._goal import (
+    DEPLOYED,
     ENDS,
     Goal,
     has_failed,
     is_busy,
     next_verb,
     predict,
+    runs_unknown,
 )
 
 FIELDS = (
     "uuid,name,provision_state,target_provision_state,last_error,instance_info,inspection_finished_at,"
-    "inspect_interface,clean_step,deploy_step,driver_internal_info"
+    "inspect_interface,clean_step,deploy_step,driver_internal_info,power_state"
 )
 INTERVAL = 1.0
 """Seconds between two looks at the nodes."""
@@ -45,6 +47,8 @@ NEW: dict[str, Any] = {
     "instance_info": {},
 }
 """What is known of a node that is yet to be created."""
+_NO_DRIVES = (400, 404)
+"""Statuses of the API where a driver knows no virtual drives."""
 Tell = Callable[[str], None]
 
 
@@ -106,9 +110,9 @@ def foresee(client: ApiClient, goals: list[Goal]) -> dict[str, dict[str, Any]]:
         node = nodes.get(journey.goal.node, NEW)
         journey.begin(node)
         try:
-            journey.sent = predict(node, journey.goal)
+            journey.sent = predict(_with_media(client, node, journey.goal), journey.goal)
             journey.state = journey.goal.state
-        except OperationError as error:
+        except (OperationError, ApiError) as error:
             journey.end(error)
     return {journey.goal.node: journey.result() for journey in journeys}
 
@@ -148,6 +152,19 @@ def _read(client: ApiClient) -> dict[str, dict[str, Any]]:
     return nodes
 
 
+def _with_media(client: ApiClient, node: dict[str, Any], goal: Goal) -> dict[str, Any]:
+    """Return the node, with the URLs of what is in its virtual drives where it may be taken over as it is."""
+    if goal.running != "adopt" or not runs_unknown(node, goal):
+        return node
+    try:
+        drives = client.get(f"/nodes/{node['uuid']}/vmedia")
+    except ApiError as error:
+        if error.status not in _NO_DRIVES:
+            raise
+        drives = []
+    return {**node, "media": [drive["image"] or "an image" for drive in drives if drive["inserted"]]}
+
+
 def _advance(client: ApiClient, journey: Journey, node: dict[str, Any] | None, tell: Tell) -> None:
     try:
         if node is None:
@@ -173,7 +190,7 @@ def _advance(client: ApiClient, journey: Journey, node: dict[str, Any] | None, t
 
 
 def _send(client: ApiClient, journey: Journey, node: dict[str, Any]) -> None:
-    verb = next_verb(node, journey.goal)
+    verb = next_verb(_with_media(client, node, journey.goal), journey.goal)
     if verb is None:
         journey.end()
         return
@@ -185,9 +202,9 @@ def _send(client: ApiClient, journey: Journey, node: dict[str, Any]) -> None:
         return
     path = f"/nodes/{node['uuid']}"
     body: dict[str, Any] = {"target": verb}
-    if verb in ("active", "rebuild"):
+    if verb in DEPLOYED:
         client.patch(path, [{"op": "add", "path": "/instance_info", "value": journey.goal.instance_info}])
-        if journey.goal.config_drive is not None:
+        if journey.goal.config_drive is not None and verb != "adopt":
             body["configdrive"] = journey.goal.config_drive
     client.put(f"{path}/states/provision", body)
     journey.sent.append(verb)

@@ -16,6 +16,7 @@ ENDS = {
     "active": "active",
     "rebuild": "active",
     "deleted": "available",
+    "adopt": "active",
 }
 WAYS: dict[str, dict[str, str]] = {
     "manageable": {
@@ -50,6 +51,11 @@ WAYS: dict[str, dict[str, str]] = {
     },
 }
 ERASING = {"deleted": "allow_undeploy", "rebuild": "allow_rebuild"}
+DEPLOYED = ("active", "rebuild", "adopt")
+"""The verbs that take what is declared as deployed."""
+
+RUNNING = ("hold", "adopt", "erase")
+"""What may be done with a machine that is on while the daemon does not know what it runs."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Goal:
     inspect: bool = True
     allow_undeploy: bool = False
     allow_rebuild: bool = False
+    running: str = "hold"
 
 
 def is_busy(node: dict[str, Any]) -> bool:
@@ -84,6 +91,8 @@ def next_verb(node: dict[str, Any], goal: Goal) -> str | None:
     no way.
     """
     state = node["provision_state"]
+    if runs_unknown(node, goal):
+        return _take_over(node, goal)
     if state == "manageable" and goal.inspect and must_inspect(node):
         return "inspect"
     if state == goal.state:
@@ -103,6 +112,16 @@ def must_inspect(node: dict[str, Any]) -> bool:
     return not node["inspection_finished_at"] and not str(node["inspect_interface"] or "no-").startswith("no-")
 
 
+def runs_unknown(node: dict[str, Any], goal: Goal) -> bool:
+    """Return whether the way leads through a boot of a machine that is on, and of which the daemon knows no more.
+
+    So it is with machines that were declared anew after the daemon had lost its database.
+    """
+    is_new = node["provision_state"] == "manageable" and not node["inspection_finished_at"]
+    boots = goal.state != "manageable" or (goal.inspect and must_inspect(node))
+    return is_new and boots and goal.running != "erase" and node.get("power_state") == "power on"
+
+
 def predict(node: dict[str, Any], goal: Goal) -> list[str]:
     """Return the verbs that would be sent, in order, if each of them succeeded."""
     verbs: list[str] = []
@@ -112,9 +131,23 @@ def predict(node: dict[str, Any], goal: Goal) -> list[str]:
         ahead["provision_state"], ahead["target_provision_state"] = ENDS[verb], None
         if verb == "inspect":
             ahead["inspection_finished_at"] = "then"
-        if verb in ("active", "rebuild"):
+        if verb in DEPLOYED:
             ahead["instance_info"] = goal.instance_info
     return verbs
+
+
+def _take_over(node: dict[str, Any], goal: Goal) -> str:
+    """Return the verb that takes a running machine over as it is; raise OperationError where that would be a guess."""
+    media = node.get("media")
+    if goal.state == "active" and goal.running == "adopt" and not media:
+        return "adopt"
+    drive = f", with {media[0]} in its virtual drive" if media else ""
+    raise OperationError(
+        f"bring {goal.node} to {goal.state}",
+        f"The machine is on{drive}, and the daemon does not know what it runs, so it is left alone.",
+        "If it runs what is declared as active, set running to adopt for this node; if what it runs may be lost, "
+        "switch it off, or set running to erase.",
+    )
 
 
 def _rebuild(node: dict[str, Any], goal: Goal) -> str | None:

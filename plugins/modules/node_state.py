@@ -60,6 +60,18 @@ options:
           - Whether a deployed node may be deployed anew when O(nodes[].instance_info) differs from what it has.
         type: bool
         default: false
+      running:
+        description:
+          - What to do with a machine that is on while the daemon knows no more of it than that, as it is with all of
+            them after the loss of the daemon's database.
+          - V(hold) leaves it alone and reports it as failed.
+          - V(adopt) takes it over as V(active), with O(nodes[].instance_info), if that is what
+            O(nodes[].state) says and no medium is in its virtual drives. Neither its power nor what it boots is
+            touched. Other machines that are on are left alone.
+          - V(erase) goes on as if it were off, so that it is inspected, cleaned and deployed.
+        type: str
+        choices: [hold, adopt, erase]
+        default: hold
   timeout:
     description:
       - Seconds after which nodes that are still on their way are reported as failed. The daemon goes on with them.

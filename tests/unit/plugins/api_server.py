@@ -23,6 +23,7 @@ WAYS = {
     "active": ("deploying", "active"),
     "rebuild": ("deploying", "active"),
     "deleted": ("deleting", "available"),
+    "adopt": ("adopting", "active"),
 }
 
 
@@ -38,6 +39,7 @@ class ApiServer:
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
         self.prepared: list[tuple[int, Any]] = []
+        self.drives: tuple[int, Any] = (200, [])
         self.silences = 0
         self.looks = 1
         self.failing: dict[str, str] = {}
@@ -89,12 +91,11 @@ class ApiServer:
         kind, *rest = [unquote(part) for part in path.split("/")]
         if method == "GET" and not rest and kind == "nodes":
             return 200, self._list_nodes(query)
-        if path == "ports/detail":
-            return 200, {"ports": [port for port in self.ports if port["address"] == query["address"]]}
+        if method == "GET" and rest:
+            return self._show(path, query)
         if method == "POST":
             return 201, self.add(**body) if kind == "nodes" else self._add_port(body)
-        members = self.nodes if kind == "nodes" else self.ports
-        found = next((one for one in members if rest[0] in (one["uuid"], one.get("name"))), None)
+        found = self._member(kind, rest[0])
         if found is None:
             return 404, fault(f"There is no {rest[0]}.")
         if method == "PUT":
@@ -102,9 +103,21 @@ class ApiServer:
         if method == "PATCH":
             found.update(jsonpatch.apply_patch(found, body))
         if method == "DELETE":
-            members.remove(found)
+            (self.nodes if kind == "nodes" else self.ports).remove(found)
             return 204, None
         return 200, found
+
+    def _show(self, path: str, query: Data) -> tuple[int, Any]:
+        if path.endswith("/vmedia"):
+            return self.drives
+        if path == "ports/detail":
+            return 200, {"ports": [port for port in self.ports if port["address"] == query["address"]]}
+        found = self._member(*path.split("/")[:2])
+        return (404, fault(f"There is no {path}.")) if found is None else (200, found)
+
+    def _member(self, kind: str, ident: str) -> Data | None:
+        members = self.nodes if kind == "nodes" else self.ports
+        return next((one for one in members if unquote(ident) in (one["uuid"], one.get("name"))), None)
 
     def _add_port(self, body: Data) -> Data:
         port = {"uuid": f"10000000-0000-4000-8000-{len(self.ports):012}", "extra": {}, **body}

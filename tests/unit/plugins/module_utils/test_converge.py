@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _converge
+from ansible_collections.rackwright.metal.plugins.module_utils import _client, _converge
 from ansible_collections.rackwright.metal.plugins.module_utils._client import API_OPTIONS, ApiClient, Unreachable
 from ansible_collections.rackwright.metal.plugins.module_utils._converge import converge, foresee, plain
 from ansible_collections.rackwright.metal.plugins.module_utils._goal import Goal
@@ -48,6 +48,36 @@ def test_a_new_node_is_led_to_active(api: ApiServer, lead: Lead) -> None:
     assert node["provision_state"] == "active"
     assert node["instance_info"] == IMAGE
     assert node["body"]["configdrive"] == {"meta_data": {"hostname": "web-1"}}
+
+
+def drives(image: str | None) -> tuple[int, list[dict[str, Any]]]:
+    """Return what the API says of the virtual drives of a machine."""
+    return 200, [{"name": "Cd", "device_types": ["cdrom"], "inserted": image is not None, "image": image}]
+
+
+@pytest.mark.parametrize("answer", [drives(None), (400, fault("It has no virtual drives."))])
+def test_a_running_machine_is_taken_over_as_it_is(api: ApiServer, client: ApiClient, lead: Lead, answer: Any) -> None:
+    node = api.add("web-1", "manageable", power_state="power on")
+    api.drives = answer
+    wanted = Goal("web-1", "active", IMAGE, config_drive={"user_data": "x"}, running="adopt")
+    assert foresee(client, [wanted])["web-1"]["verbs"] == ["adopt"]
+    assert api.writes() == []
+    result = lead(wanted)["web-1"]
+    assert (result["verbs"], result["provision_state"]) == (["adopt"], "active")
+    assert (node["instance_info"], node["body"]) == (IMAGE, {"target": "adopt"})
+
+
+@pytest.mark.parametrize("answer", [drives("http://here/boot.iso"), (409, fault("The node is locked."))])
+def test_a_running_machine_that_is_in_doubt_is_left_alone(
+    api: ApiServer, client: ApiClient, lead: Lead, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    monkeypatch.setattr(_client, "PAUSE", 0.0)
+    api.add("web-1", "manageable", power_state="power on")
+    api.drives = answer
+    wanted = Goal("web-1", "active", IMAGE, running="adopt")
+    for result in (foresee(client, [wanted])["web-1"], lead(wanted)["web-1"]):
+        assert (result["failed"], result["verbs"]) == (True, [])
+    assert api.writes() == []
 
 
 def test_a_node_at_its_goal_is_left_alone(api: ApiServer, lead: Lead) -> None:

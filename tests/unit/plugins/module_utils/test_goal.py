@@ -73,6 +73,38 @@ def test_another_image_is_not_deployed_over_a_running_system_unless_that_is_allo
     assert next_verb(node("active"), goal("active", instance_info=IMAGE, allow_rebuild=True)) == "rebuild"
 
 
+RUNNING = {"power_state": "power on", "inspection_finished_at": None}
+"""A machine that was declared anew, and found to be on."""
+
+
+@pytest.mark.parametrize("wanted", [goal("active"), goal("available"), goal("available", running="adopt")])
+def test_a_machine_that_runs_nobody_knows_what_is_left_alone(wanted: Goal) -> None:
+    with pytest.raises(OperationError, match=r"is on, and the daemon does not know .* set running to adopt"):
+        next_verb(node("manageable", **RUNNING), wanted)
+
+
+def test_a_running_machine_is_inspected_only_where_what_it_runs_may_be_lost() -> None:
+    with pytest.raises(OperationError, match="left alone"):
+        next_verb(node("manageable", **RUNNING), goal("manageable"))
+    assert next_verb(node("manageable", **RUNNING), goal("manageable", inspect=False)) is None
+    assert next_verb(node("manageable", **RUNNING), goal("active", running="erase")) == "inspect"
+
+
+def test_a_running_machine_is_adopted_where_that_was_declared() -> None:
+    wanted = goal("active", running="adopt", instance_info=IMAGE)
+    assert predict(node("manageable", **RUNNING), wanted) == ["adopt"]
+    with pytest.raises(OperationError, match=r"with http://here/boot\.iso in its virtual drive"):
+        next_verb(node("manageable", media=["http://here/boot.iso"], **RUNNING), wanted)
+
+
+@pytest.mark.parametrize(
+    "known", [{"power_state": "power off"}, {"power_state": None}, {"inspection_finished_at": "2026-01-01"}]
+)
+def test_a_machine_that_is_off_or_known_goes_the_ordinary_way(known: dict[str, Any]) -> None:
+    told = node("manageable", **{**RUNNING, "inspect_interface": "no-inspect", **known})
+    assert next_verb(told, goal("active", running="adopt")) == "provide"
+
+
 @pytest.mark.parametrize("state", ["rescue", "service failed", "service hold"])
 def test_a_state_without_a_way_is_an_error_that_says_what_to_do(state: str) -> None:
     with pytest.raises(OperationError, match=r"no way .* End that state by hand"):
