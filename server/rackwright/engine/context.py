@@ -29,6 +29,9 @@ _BMC_DEFAULTS: Mapping[str, Data] = {
         "auth_type": "auto",
     }
 }
+REPEATED_BOOTS = "repeated_boots"
+"""Fact of an operation: how often the machine was booted again because its agent had not called."""
+
 _BOOT_MODES = ("uefi", "bios")
 
 
@@ -56,6 +59,7 @@ def compose(subject: Subject, step: Step, index: int, *, settings: Settings) -> 
         "agent": agent(subject.node["driver_internal_info"]),
         "commands": commands(subject),
         "boot": boot(subject, settings),
+        "override": {"persistent": True} if subject.facts.get(REPEATED_BOOTS) else {},
         "deploy": deploy(subject.node, settings),
         "fake": {"delay": settings.fake_delays.get(step.interface, "0")},
         "logs": str(settings.state_dir / "logs" / "deploy"),

@@ -4,20 +4,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
 from rackwright.domain.outcomes import Failed, WaitFor
+from rackwright.domain.steps import Step
 from rackwright.domain.verbs import Phase
-from rackwright.engine import operations, trace
+from rackwright.engine import operations, timeline, trace
+from rackwright.engine.composition import BOOT_AGENT
+from rackwright.engine.context import REPEATED_BOOTS
+from rackwright.engine.timeline import Activity
 from rackwright.engine.world import World
 from rackwright.store import operation as rows
 from rackwright.store import work
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
 from rackwright.store.session import reading
+
+logger = logging.getLogger(__name__)
 
 Due = Callable[[Operation, datetime], bool]
 Deal = Callable[[Operation, Node, Session, World], bool]
@@ -76,16 +83,37 @@ def _ready(operation: Operation, node: Node, session: Session, world: World) -> 
 def _end(operation: Operation, node: Node, session: Session, world: World) -> bool:
     if node.maintenance or node.reservation is not None:
         return False
-    option = operations.timeout_of(Phase(operation.phase))
-    reason, look = _AWAITED[WaitFor(operation.waits_for or WaitFor.AGENT)]
     step = operations.current(operation)
-    failed = Failed(
-        step.key if step else "",
-        f"{operation.phase} waited {reason} longer than {option}, {getattr(world.settings, option)} seconds",
-        f"Check {look}; then repeat the operation, or set {option} higher.",
-    )
-    node.reservation = world.settings.conductor_host
     with trace.about(operation, node):
-        operations.end_step(operation, node, failed, session=session, world=world)
+        if _boots_again(operation, node, step, world):
+            timeline.note(operation, node, Activity.QUEUED, at=world.clock())
+        else:
+            node.reservation = world.settings.conductor_host
+            operations.end_step(operation, node, _failure(operation, step, world), session=session, world=world)
     session.add_all((operation, node))
     return True
+
+
+def _boots_again(operation: Operation, node: Node, step: Step | None, world: World) -> bool:
+    """Let a machine whose agent has never called boot once more, in another way; tell whether it does."""
+    boots = operation.facts.get(REPEATED_BOOTS, 0)
+    called = node.driver_internal_info.get("agent_url")
+    if operation.error is not None or step is None or step.name != BOOT_AGENT or called:
+        return False
+    if boots >= world.settings.boot_retries:
+        return False
+    logger.warning("A machine whose agent has not called is booted again", extra={"node": node.uuid})
+    operation.facts = {**operation.facts, REPEATED_BOOTS: boots + 1}
+    operation.status, operation.deadline_at = OperationStatus.READY.value, None
+    return True
+
+
+def _failure(operation: Operation, step: Step | None, world: World) -> Failed:
+    option = operations.timeout_of(Phase(operation.phase))
+    reason, look = _AWAITED[WaitFor(operation.waits_for or WaitFor.AGENT)]
+    cause = f"{operation.phase} waited {reason} longer than {option}, {getattr(world.settings, option)} seconds"
+    if operation.facts.get(REPEATED_BOOTS):
+        cause += ", also after another boot with a boot override that stays: the machine seems to boot something else"
+        look = f"whether its BIOS or BMC ignores the boot override, and {look}"
+    action = f"Check {look}; then repeat the operation, or set {option} higher."
+    return Failed(step.key if step else "", cause, action)

@@ -38,7 +38,7 @@ class Silent:
 @pytest.fixture(scope="module")
 def strict(rack: LightRack, images: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDaemon]:
     """Return a daemon that waits for nobody for long."""
-    limits = dict.fromkeys(OPTIONS.values(), LIMIT)
+    limits = {**dict.fromkeys(OPTIONS.values(), LIMIT), "boot_retries": 0}
     made = LabDaemon(tmp_path_factory.mktemp("strict"), rack, images, ramdisk_heartbeat_timeout=LIMIT, **limits)
     try:
         yield made

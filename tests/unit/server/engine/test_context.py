@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rackwright.domain.verbs import Interface, Phase
-from rackwright.engine.context import Subject, append, bmc, boot, boot_mode, capabilities, compose
+from rackwright.engine.context import REPEATED_BOOTS, Subject, append, bmc, boot, boot_mode, capabilities, compose
 from rackwright.settings import Settings
 from tests.unit.server.engine.engine_house import step
 
@@ -47,6 +48,13 @@ def test_an_agent_that_has_not_spoken_yet_has_no_address() -> None:
     made = compose(subject(driver_internal_info={"agent_secret_token": "t"}), _STEP, 3, settings=settings())
     assert made["agent"] == {"url": None, "token": "t", "ca": None, "seen_at": None}
     assert made["step"] == {"name": "write_image", "interface": "deploy", "index": 3, "args": {}}
+
+
+def test_only_after_a_boot_in_vain_an_override_is_to_stay() -> None:
+    first = subject()
+    again = replace(first, facts={REPEATED_BOOTS: 1})
+    told = [compose(each, _STEP, 0, settings=settings())["override"] for each in (first, again)]
+    assert told == [{}, {"persistent": True}]
 
 
 def test_only_a_rescue_tells_the_password_for_the_agent_and_only_as_its_hash() -> None:

@@ -121,7 +121,7 @@ def test_what_was_waited_for_may_bring_facts(house: EngineHouse) -> None:
 @pytest.mark.parametrize(
     ("state", "verb", "name", "option", "failed"),
     [
-        ("manageable", "provide", "boot.boot_ramdisk", "clean_callback_timeout", "clean failed"),
+        ("manageable", "provide", "deploy.agent_steps", "clean_callback_timeout", "clean failed"),
         ("available", "active", "deploy.write_image", "deploy_callback_timeout", "deploy failed"),
         ("manageable", "inspect", "inspect.await_inventory", "inspect_wait_timeout", "inspect failed"),
         ("active", "rescue", "rescue.rescue", "rescue_callback_timeout", "rescue failed"),
@@ -159,7 +159,7 @@ def test_service_that_waits_too_long_fails_with_its_own_limit(house: EngineHouse
 
 def test_a_node_in_maintenance_is_not_timed_out_before_maintenance_ends(house: EngineHouse) -> None:
     uuid = house.node(provision_state="manageable")
-    house.script["boot.boot_ramdisk"] = FOR_AGENT
+    house.script["deploy.agent_steps"] = FOR_AGENT
     house.verb(uuid, "provide")
     house.settle()
     house.change(uuid, maintenance=True)
