@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,9 @@ class Watch:
         self.begin = time.monotonic()
         self.times: dict[str, float] = {}
 
-    def line(self, data: Mapping[str, Any]) -> None:
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
         """Note the first and the last line."""
-        del data
+        del said
         self.times.setdefault("first line", time.monotonic() - self.begin)
         self.times["last line"] = time.monotonic() - self.begin
 

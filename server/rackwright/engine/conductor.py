@@ -18,9 +18,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.steps import leg
-from rackwright.domain.verbs import PHASES, Phase
-from rackwright.engine import children, composition, operations, plan, recovery, takeover, timeouts, trace
+from rackwright.engine import operations, recovery, takeover, timeouts
 from rackwright.engine.admission import Admission
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
@@ -31,18 +29,16 @@ from rackwright.engine.looks import LookQueue, Looks
 from rackwright.engine.membership import Fenced
 from rackwright.engine.power_sync import PLAYBOOK, PowerSync
 from rackwright.engine.progress import Progress
+from rackwright.engine.readiness import Readiness
 from rackwright.engine.steadily import steadily
 from rackwright.engine.subjects import Subjects
-from rackwright.engine.waves import Ready, Wave
+from rackwright.engine.waves import Wave
 from rackwright.engine.world import World
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
-from rackwright.store import operation as rows
 from rackwright.store.ailment import ailment
 from rackwright.store.columns import new_uuid
-from rackwright.store.node import Node
-from rackwright.store.operation import Operation, OperationStatus
-from rackwright.store.session import UNAVAILABLE, reading
-from rackwright.store.work import Changes, locked, ready_of_all
+from rackwright.store.session import UNAVAILABLE
+from rackwright.store.work import Changes, all_locked
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
 
@@ -61,6 +57,7 @@ class Conductor:
         self._runner = runner
         self._runs = LiveRuns()
         self._progress = Progress(world)
+        self._readiness = Readiness(world)
         self._admission = Admission(world, self._runs)
         self._power = PowerSync(world)
         self._allocator = Allocator(world, self._power)
@@ -145,13 +142,13 @@ class Conductor:
             return
         if looks_due:
             timeouts.wake(self._world)
-        self._start_ready()
+        growing = self._start_ready()
         self._looks.add(self._allocator.work())
         self._start_looks()
         for run, listener, conclude in self._calls.work(self._free_slots()):
             self._runs.add(run)
             self._launch(run, f"rackwright.metal.{run.phase}", listener, conclude)
-        due = (timeouts.next_look(self._world), self._allocator.next_look())
+        due = (timeouts.next_look(self._world), self._allocator.next_look(), growing)
         self._next_look = min((each for each in due if each is not None), default=None)
 
     def idle(self) -> bool:
@@ -196,55 +193,13 @@ class Conductor:
     def _free_slots(self) -> int:
         return self._world.settings.run_slots - len(self._runs)
 
-    def _start_ready(self) -> None:
-        if (free := self._free_slots()) > 0:
-            for wave in self._admission.waves(self._ready(), free=free):
-                self._start_wave(wave)
-
-    def _ready(self) -> list[Ready]:
-        """Return what can go into a run; what needs none (the end, an abort, a step of ours) is done at once."""
-        found: list[Ready] = []
-        for operation in self._waiting():
-            one = _as_ready(operation)
-            if one is None or operation.abort_requested:
-                one = self._deal_with(operation.uuid)
-            if one is not None:
-                found.append(one)
-        return found
-
-    def _waiting(self) -> Sequence[Operation]:
-        """Return the ready operations of our nodes."""
-        with reading(self._world.database) as session:
-            if not self._world.membership.shares:
-                return rows.in_status(OperationStatus.READY, session=session)
-            everybody = ready_of_all(session=session)
-        return [operation for operation, *node in everybody if self._world.membership.is_mine(*node)]
-
-    def _deal_with(self, uuid: str) -> Ready | None:
-        """Carry out what needs no run; return the operation when it goes on with a run after that."""
-        with self._world.acting() as session:
-            found = locked(uuid, session=session, wait=False)
-            if found is None or found[0].status != OperationStatus.READY:
-                return None
-            operation, node = found
-            with trace.about(operation, node):
-                self._without_run(operation, node, session)
-            session.add_all((operation, node))
-            session.commit()
-            return _as_ready(operation) if operation.status == OperationStatus.READY else None
-
-    def _without_run(self, operation: Operation, node: Node, session: Session) -> None:
-        held = node.provision_state == PHASES[Phase(operation.phase)].hold
-        step = operations.current(operation)
-        if operation.abort_requested and operation.error is None and (held or plan.abortable(operation)):
-            node.reservation = self._world.settings.conductor_host
-            operations.abort(operation, node, session=session, world=self._world)
-        elif step is None:
-            operations.settle(operation, node, session=session, world=self._world)
-        elif step.execute_on_child_nodes or step.execute_on_parent:
-            children.carry_out(operation, node, step, session=session, world=self._world)
-        elif not step.role:
-            operations.carry_out(operation, node, step, session=session, world=self._world)
+    def _start_ready(self) -> datetime | None:
+        """Start what can; return when to look again for waves that still grow."""
+        if (free := self._free_slots()) <= 0:
+            return None
+        for wave in self._admission.waves(self._readiness.look(), free=free):
+            self._start_wave(wave)
+        return self._admission.next_look
 
     def _start_wave(self, wave: Wave) -> None:
         members: dict[str, str | None] = {}
@@ -253,9 +208,7 @@ class Conductor:
         self._runs.add(run)
         try:
             with self._world.acting() as session:
-                for member in wave.members:
-                    if (claimed := self._claim(member, run.run_id, session)) is not None:
-                        members[claimed] = member.operation
+                members |= self._claim(wave, run.run_id, session)
                 session.commit()
         except BaseException:
             self._runs.remove(run.run_id)
@@ -267,16 +220,15 @@ class Conductor:
         playbook = f"rackwright.metal.{wave.phase}"
         self._launch(run, playbook, RunListener(run, self._progress), lambda result: self._progress.ended(run, result))
 
-    def _claim(self, member: Ready, run_id: str, session: Session) -> str | None:
-        """Return the node when its operation is ours now."""
-        found = locked(member.operation, session=session, wait=False)
-        if found is None or found[0].position != member.position:
-            return None
-        operation, node = found
-        if not operations.claim(operation, node, run_id, world=self._world):
-            return None
-        session.add_all((operation, node))
-        return node.uuid
+    def _claim(self, wave: Wave, run_id: str, session: Session) -> dict[str, str]:
+        """Return the operations that are ours now, by node."""
+        known = {member.operation: member.position for member in wave.members}
+        claimed: dict[str, str] = {}
+        for uuid, (operation, node) in all_locked(list(known), session=session).items():
+            if operation.position == known[uuid] and operations.claim(operation, node, run_id, world=self._world):
+                session.add_all((operation, node))
+                claimed[node.uuid] = uuid
+        return claimed
 
     def _start_looks(self) -> None:
         for run in self._looks.take(self._free_slots()):
@@ -335,9 +287,9 @@ class RunListener:
         self._run = run
         self._progress = progress
 
-    def line(self, data: Mapping[str, Any]) -> None:
-        """Store one line."""
-        self._progress.line(self._run, data)
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
+        """Store lines."""
+        self._progress.lines(self._run, said)
 
     def reached(self, mark: str) -> None:
         """Let the door answer that waits for this mark."""
@@ -364,24 +316,6 @@ class Duty:
         if self._next is not None and not self._next - self._interval < at < self._next:
             self.begin(at)
             self._do()
-
-
-def _as_ready(operation: Operation) -> Ready | None:
-    """Return what a run needs to know; None when the next thing needs no run."""
-    steps = composition.loaded(operation.steps[operation.position :])
-    if not steps or not steps[0].role:
-        return None
-    return Ready(
-        operation=operation.uuid,
-        phase=Phase(operation.phase),
-        leg=leg(steps, 0),
-        position=operation.position,
-        since=operation.updated_at,
-        alone=operation.alone,
-        attempts=operation.attempts,
-        before=operation.run_id,
-        asker=operation.project or operation.user or "",
-    )
 
 
 def _provision_steps(run: LiveRun) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ driver.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -108,15 +108,16 @@ class Heard:
         self.failed: Failed | None = None
         self._run = run
 
-    def line(self, data: Mapping[str, Any]) -> None:
-        """Take one line."""
-        match parse(data).outcome:
-            case Learned(facts):
-                self.facts |= facts
-            case Failed() as failed:
-                self.failed = failed
-            case Waiting():
-                self.failed = Failed("", "it waits, which no method of a driver can do", "Correct the role.")
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
+        """Take lines."""
+        for report in map(parse, said):
+            match report.outcome:
+                case Learned(facts):
+                    self.facts |= facts
+                case Failed() as failed:
+                    self.failed = failed
+                case Waiting():
+                    self.failed = Failed("", "it waits, which no method of a driver can do", "Correct the role.")
 
     def reached(self, mark: str) -> None:
         """Let the door answer that waits for this mark."""

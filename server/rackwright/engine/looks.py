@@ -32,18 +32,18 @@ class Looks:
         self.behind: list[str] = []
         self._run = run
 
-    def line(self, data: Mapping[str, Any]) -> None:
-        """Take one line."""
-        report = parse(data)
-        match report.outcome:
-            case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
-                self.seen[report.node] = Look(state=facts["power_state"])
-            case Failed(cause=cause, kind=kind):
-                self.seen[report.node] = Look(error=cause, kind=kind)
-            case Behind() if self._run.lane == SLOW:
-                self.seen[report.node] = Look(error="the BMC is slower than others that are slow", kind="timeout")
-            case Behind():
-                self.behind.append(report.node)
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
+        """Take lines."""
+        for report in map(parse, said):
+            match report.outcome:
+                case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
+                    self.seen[report.node] = Look(state=facts["power_state"])
+                case Failed(cause=cause, kind=kind):
+                    self.seen[report.node] = Look(error=cause, kind=kind)
+                case Behind() if self._run.lane == SLOW:
+                    self.seen[report.node] = Look(error="the BMC is slower than others that are slow", kind="timeout")
+                case Behind():
+                    self.behind.append(report.node)
 
     def reached(self, mark: str) -> None:
         """Take a mark; the tasks of such a run need nothing of one another."""

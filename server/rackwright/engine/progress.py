@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Store what a run reports, line by line, and what its end means for each of its nodes.
 
-Each line is one short transaction. It counts only while its run holds the operation and the step is not behind the
-position, so that a line that comes twice or too late does no harm.
+All lines that wait are one short transaction. A line counts only while its run holds the operation and the step is not
+behind the position, so that one that comes twice or too late does no harm.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -27,7 +26,7 @@ from rackwright.runner.base import RunResult, RunStatus
 from rackwright.store import hardware, work
 from rackwright.store.node import Node
 from rackwright.store.operation import Operation, OperationStatus
-from rackwright.store.session import writing
+from rackwright.store.session import UNAVAILABLE, writing
 
 logger = logging.getLogger(__name__)
 
@@ -95,43 +94,87 @@ _AT_THE_END = frozenset({Phase.POWER, Phase.MANAGEMENT})
 """Phases whose facts the node shows when the operation ends: who waits for them then meets no locked node."""
 
 
+Deal = Callable[[Operation, Node, Session], None]
+"""Changes an operation and its node; the commit is the caller's."""
+
+
 class Progress:
     """Writes the progress of runs to the database."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def line(self, run: LiveRun, data: Mapping[str, Any]) -> None:
-        """Store one line of a run; one that no longer counts is dropped. Raises Invalid when it cannot be read."""
-        report = parse(data)
-        uuid = run.operations.get(report.node)
-        if uuid is None or run.step(report.step) is None:
-            logger.warning("A line of a run names a node or step that is not in it", extra={"run": run.run_id})
-            return
-        steadily(lambda: self._store_line(uuid, run, report), self._world)
+    def lines(self, run: LiveRun, said: Sequence[Mapping[str, Any]]) -> None:
+        """Store lines of a run, in their order; those that no longer count are dropped.
 
-    def _store_line(self, uuid: str, run: LiveRun, report: Report) -> None:
-        with writing(self._world.database) as session:
-            found = _held(uuid, run, session)
-            if found is None or report.step < found[0].position:
-                return
-            with trace.about(*found, run=run.run_id):
-                self._apply(*found, report, session)
-                session.commit()
+        Raise Invalid when one of them cannot be read; then none of them is stored.
+        """
+        told: dict[str, list[Report]] = {}
+        for report in map(parse, said):
+            uuid = run.operations.get(report.node)
+            if uuid is None or run.step(report.step) is None:
+                logger.warning("A line of a run names a node or step that is not in it", extra={"run": run.run_id})
+            else:
+                told.setdefault(uuid, []).append(report)
+
+        def store(operation: Operation, node: Node, session: Session) -> None:
+            for report in told[operation.uuid]:
+                if _holds(run, operation) and report.step >= operation.position:
+                    self._apply(operation, node, report, session)
+
+        self._each(run, list(told), store)
 
     def ended(self, run: LiveRun, result: RunResult) -> None:
         """Deal with every node that the run still has at its end."""
-        for uuid in run.operations.values():
-            if uuid is not None:
-                steadily(partial(self._store_end, uuid, run, result), self._world)
 
-    def _store_end(self, uuid: str, run: LiveRun, result: RunResult) -> None:
+        def end(operation: Operation, node: Node, session: Session) -> None:
+            self._end(run, operation, node, result=result, session=session)
+
+        self._each(run, [uuid for uuid in run.operations.values() if uuid is not None], end)
+
+    def _each(self, run: LiveRun, uuids: Sequence[str], deal: Deal) -> None:
+        """Deal with these operations, as far as the run holds them: in one transaction, or else one by one.
+
+        Alone are those that somebody else has locked, and all where one of them cannot be stored.
+        """
+        left = uuids
+        if len(uuids) > 1:
+            try:
+                left = steadily(lambda: self._together(run, uuids, deal), self._world)
+            except UNAVAILABLE:
+                raise
+            except Exception as error:
+                logger.warning(
+                    "What a run tells is stored node by node", extra={"run": run.run_id, "cause": str(error)}
+                )
+        failures = [error for uuid in left if (error := self._alone(run, uuid, deal)) is not None]
+        if failures:
+            raise failures[0]
+
+    def _together(self, run: LiveRun, uuids: Sequence[str], deal: Deal) -> Sequence[str]:
+        """Deal with those that can be had without waiting; return the others."""
         with writing(self._world.database) as session:
-            found = _held(uuid, run, session)
-            if found is not None:
-                with trace.about(*found, run=run.run_id):
-                    self._end(run, *found, result=result, session=session)
+            found = work.all_locked(uuids, session=session)
+            for operation, node in found.values():
+                _deal(run, operation, node, deal=deal, session=session)
+            session.commit()
+        return [uuid for uuid in uuids if uuid not in found]
+
+    def _alone(self, run: LiveRun, uuid: str, deal: Deal) -> Exception | None:
+        """Deal with one, and return why that could not be stored."""
+
+        def store() -> None:
+            with writing(self._world.database) as session:
+                found = work.locked(uuid, session=session)
+                if found is not None:
+                    _deal(run, *found, deal=deal, session=session)
                     session.commit()
+
+        try:
+            steadily(store, self._world)
+        except Exception as error:  # the others are stored first
+            return error
+        return None
 
     def _apply(self, operation: Operation, node: Node, report: Report, session: Session) -> None:
         operations.reach(operation, node, report.step, world=self._world)
@@ -178,9 +221,12 @@ def _store(operation: Operation, node: Node, session: Session) -> None:
     session.add_all((operation, node))
 
 
-def _held(uuid: str, run: LiveRun, session: Session) -> tuple[Operation, Node] | None:
-    """Return an operation with its node while the run holds it; None when it is gone, over or in other hands."""
-    found = work.locked(uuid, session=session)
-    if found is None or found[0].run_id != run.run_id or found[0].status != OperationStatus.RUNNING:
-        return None
-    return found
+def _deal(run: LiveRun, operation: Operation, node: Node, *, deal: Deal, session: Session) -> None:
+    """Deal with an operation while the run holds it; not when it is over or in other hands."""
+    if _holds(run, operation):
+        with trace.about(operation, node, run=run.run_id):
+            deal(operation, node, session)
+
+
+def _holds(run: LiveRun, operation: Operation) -> bool:
+    return operation.run_id == run.run_id and operation.status == OperationStatus.RUNNING

@@ -37,7 +37,7 @@ def recover(world: World) -> None:
     with reading(world.database) as session:
         running = _running(session, world)
     with world.acting() as session:
-        for uuid in running:
+        for uuid, _ in running:
             found = work.locked(uuid, session=session)
             if found is None or found[0].status != OperationStatus.RUNNING:
                 continue
@@ -53,21 +53,21 @@ def recover(world: World) -> None:
 def adopt_orphans(world: World, runs: LiveRuns) -> None:
     """Give a new run to operations whose run has ended without a word about them, as when the database was away."""
     with reading(world.database) as session:
-        running = _running(session, world)
+        lost = [uuid for uuid, run in _running(session, world) if runs.get(run or "") is None]
+    if not lost:
+        return
     with world.acting() as session:
-        for uuid in running:
-            found = work.locked(uuid, session=session, wait=False)
-            if found is None or found[0].status != OperationStatus.RUNNING or runs.get(found[0].run_id or ""):
+        for uuid, (operation, node) in work.all_locked(lost, session=session).items():
+            if operation.status != OperationStatus.RUNNING or runs.get(operation.run_id or ""):
                 continue
-            operation, node = found
             logger.warning("An operation lost its run", extra={"operation": uuid, "node": node.uuid})
             operations.requeue(operation, node, "its end was not stored", session=session, world=world)
             session.add_all((operation, node))
         session.commit()
 
 
-def _running(session: Session, world: World) -> Sequence[str]:
-    """Return the running operations that are ours: all of them where nobody else is."""
+def _running(session: Session, world: World) -> Sequence[tuple[str, str | None]]:
+    """Return the running operations that are ours, each with its run: all of them where nobody else is."""
     return work.running(world.settings.conductor_host if world.membership.shares else None, session=session)
 
 

@@ -60,13 +60,16 @@ class Subjects:
         return self._contexts(run, index)
 
     def _inventory(self, run: LiveRun) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        """Return the hosts of a run: one that stands for all, where one task serves the whole wave."""
         with reading(self._world.database) as session:
-            for uuid, operation in self._members(run, session):
-                node = nodes.get(uuid, session=session)
-                shown = self._shown(node, masked=True)
-                found[uuid] = {"node": shown, "variables": self._world.sealer.unseal(_variables(operation))}
-        return found
+            members = self._members(run, session)
+            taken = dict(members[:1] if run.steps[0].batched else members)
+            present = nodes.find(session=session, uuids=list(taken))
+        return {node.uuid: self._host(node, taken[node.uuid]) for node in present}
+
+    def _host(self, node: Node, operation: Operation | None) -> dict[str, Any]:
+        variables = self._world.sealer.unseal(_variables(operation))
+        return {"node": self._shown(node, masked=True), "variables": variables}
 
     def _contexts(self, run: LiveRun, index: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -99,11 +102,7 @@ class Subjects:
     def _abort_between_steps(self, run: LiveRun, index: int) -> None:
         """End the operations whose client asked for it while a step ran that cannot be cut short."""
         with reading(self._world.database) as session:
-            ended = [
-                each.uuid
-                for _, each in self._members(run, session)
-                if each and each.abort_requested and each.error is None and index > each.position
-            ]
+            ended = rows.to_abort(run.run_id, index, session=session)
         for uuid in ended:
             with writing(self._world.database) as session:
                 found = work.locked(uuid, session=session)

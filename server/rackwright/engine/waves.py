@@ -71,6 +71,11 @@ class Wave:
         return self.members[0].host
 
     @property
+    def since(self) -> datetime:
+        """Return since when one of its nodes waits, the first."""
+        return min(member.since for member in self.members)
+
+    @property
     def lane(self) -> Lane:
         """Return the kind of work."""
         first = self.members[0]
@@ -83,11 +88,7 @@ def form(ready: Iterable[Ready], *, size: int) -> Sequence[Wave]:
     for one in sorted(ready, key=lambda each: each.since):
         groups.setdefault(_group(one), []).append(one)
     parts = (part for group in groups.values() for part in _parts(_in_turns(group), size))
-    return sorted((Wave(part[0].phase, part[0].leg, part) for part in parts), key=_since)
-
-
-def _since(wave: Wave) -> datetime:
-    return min(member.since for member in wave.members)
+    return sorted((Wave(part[0].phase, part[0].leg, part) for part in parts), key=lambda wave: wave.since)
 
 
 def _in_turns(group: list[Ready]) -> list[Ready]:

@@ -15,9 +15,8 @@ import queue
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,7 @@ class AnsibleRunner:
         folder = self._runs / run.run_id
         try:
             write_folder(folder, run)
-            with Teller() as teller:
+            with Teller(listener) as teller:
                 events = Events(listener, teller)
                 result = self._play(folder, run, events)
         except Exception as error:  # the run must end with a result, whatever ansible-runner meets
@@ -121,14 +120,15 @@ class AnsibleRunner:
 
 
 class Teller:
-    """Tells a listener what a run says, in order, on a thread of its own.
+    """Tells a listener what a run says, in order, on a thread of its own: all at once that has come meanwhile.
 
-    To store a line may take long, and ansible-runner gives up when the output of a run that has ended is not read
+    To store lines may take long, and ansible-runner gives up when the output of a run that has ended is not read
     within 5 seconds.
     """
 
-    def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._waiting: queue.SimpleQueue[Mapping[str, Any] | str | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._tell, daemon=True)
         self.broken = ""
 
@@ -139,9 +139,14 @@ class Teller:
     def __exit__(self, *_: object) -> None:
         self.finish()
 
-    def add(self, tell: Callable[[], None]) -> None:
-        """Tell this after all that was added before."""
-        self._waiting.put(tell)
+    def lines(self, told: Iterable[Mapping[str, Any]]) -> None:
+        """Tell these reports after all that came before."""
+        for each in told:
+            self._waiting.put(each)
+
+    def mark(self, text: str) -> None:
+        """Tell that this mark is reached when all is told that came before."""
+        self._waiting.put(text)
 
     def finish(self) -> None:
         """Return when everything is told."""
@@ -149,12 +154,24 @@ class Teller:
         self._thread.join()
 
     def _tell(self) -> None:
-        while (tell := self._waiting.get()) is not None:
-            try:
-                tell()
-            except Exception as error:  # what it was about is found out at the end of the run
-                logger.exception("What a run told could not be dealt with")
-                self.broken = f"what it told could not be stored: {type(error).__name__}: {error}"
+        said: list[Mapping[str, Any] | str | None] = []
+        while None not in said:
+            said = [self._waiting.get()]
+            while not self._waiting.empty():  # nobody else takes anything out
+                said.append(self._waiting.get())
+            self._pass_on(said)
+
+    def _pass_on(self, said: Iterable[Mapping[str, Any] | str | None]) -> None:
+        lines = [each for each in said if isinstance(each, Mapping)]
+        try:
+            if lines:
+                self._listener.lines(lines)
+        except Exception as error:  # what it was about is found out at the end of the run
+            logger.exception("What a run told could not be dealt with")
+            self.broken = f"what it told could not be stored: {type(error).__name__}: {error}"
+        for mark in said:
+            if isinstance(mark, str):
+                self._listener.reached(mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,9 +226,10 @@ class Events:
     def _read(self, text: str) -> None:
         for line in text.splitlines():
             if line.startswith(LINE):
-                self._teller.add(partial(self._listener.line, json.loads(line.removeprefix(LINE))))
+                told = json.loads(line.removeprefix(LINE))
+                self._teller.lines(told if isinstance(told, list) else [told])
             elif line.startswith(MARK):
-                self._teller.add(partial(self._listener.reached, line.removeprefix(MARK).strip()))
+                self._teller.mark(line.removeprefix(MARK).strip())
             elif line.strip():
                 self._last = [*self._last[1 - _TAIL :], line.strip()]
 

@@ -53,8 +53,8 @@ class RunResult:
 class Listener(Protocol):
     """Takes what a run tells while it goes on, in its order and on one thread."""
 
-    def line(self, data: Mapping[str, Any]) -> None:
-        """Take one report of one node."""
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
+        """Take reports, each of one node: all that have come since the last ones."""
 
     def reached(self, mark: str) -> None:
         """Take it that every line before this mark has been told."""

@@ -32,9 +32,8 @@ class FakeRunner:
         live, failed = list(run.nodes), dict[str, str]()
         try:
             for step in run.steps:
-                for node in live:
-                    if run.batched:
-                        listener.line(render(Report(node, step["index"], Started())))
+                if run.batched:
+                    listener.lines([render(Report(node, step["index"], Started())) for node in live])
                 live = [node for node in live if self._stays(node, step, run, listener, failed)]
                 if listener.cancelled():
                     return RunResult(RunStatus.CANCELLED)
@@ -52,7 +51,7 @@ class FakeRunner:
         if isinstance(outcome, Done) and outcome.facts:
             outcome = Learned(outcome.facts)  # the lines of a run know no "done"
         if outcome is not None and not isinstance(outcome, Done):
-            listener.line(render(Report(node, step["index"], outcome)))
+            listener.lines([render(Report(node, step["index"], outcome))])
         return not isinstance(outcome, Waiting | Failed | Behind)
 
 

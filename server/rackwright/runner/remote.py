@@ -109,7 +109,7 @@ class Elsewhere:
                 return RunResult(RunStatus.CANCELLED)
             try:
                 write_folder(folder, replace(run, door=door))
-                with Teller() as teller:
+                with Teller(listener) as teller:
                     result = self._play(folder, run, channel=channel, events=Events(listener, teller))
             except Exception as error:  # the run must end with a result, whatever the other host tells
                 logger.exception("A run could not be carried out", extra={"run": run.run_id, "host": destination})

@@ -7,7 +7,7 @@ The columns are explained in docs/explanation/architecture.md, "The operation ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -103,10 +103,9 @@ def unfinished_of(node_id: int, *, session: Session) -> Operation | None:
     return session.exec(statement).first()
 
 
-def in_status(*statuses: OperationStatus, session: Session) -> Sequence[Operation]:
-    """Return the operations in any of these statuses, oldest first."""
-    statement = select(Operation).where(col(Operation.status).in_(statuses), col(Operation.finished_at).is_(None))
-    return session.exec(statement.order_by(col(Operation.id))).all()
+def of_uuids(uuids: Collection[str], *, session: Session) -> Sequence[Operation]:
+    """Return the operations with these UUIDs, oldest first."""
+    return session.exec(select(Operation).where(col(Operation.uuid).in_(uuids)).order_by(col(Operation.id))).all()
 
 
 def of_node(node_id: int, *, session: Session) -> Sequence[Operation]:
@@ -117,6 +116,13 @@ def of_node(node_id: int, *, session: Session) -> Sequence[Operation]:
 def of_run(run_id: str, *, session: Session) -> Sequence[Operation]:
     """Return the operations that a run holds."""
     return session.exec(select(Operation).where(col(Operation.run_id) == run_id).order_by(col(Operation.id))).all()
+
+
+def to_abort(run_id: str, index: int, *, session: Session) -> Sequence[str]:
+    """Return the UUIDs of the operations of a run that are to end, as their clients want, before the step ``index``."""
+    asked = (col(Operation.abort_requested), col(Operation.error).is_(None), col(Operation.position) < index)
+    mine = select(Operation.uuid).where(col(Operation.run_id) == run_id, *asked)
+    return session.exec(mine.order_by(col(Operation.id))).all()
 
 
 def due(at: datetime, *, session: Session) -> Sequence[Operation]:

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, bindparam, func, or_
+from sqlalchemy import select as select_columns
 from sqlmodel import Session, col, select
 
 from rackwright.store.allocation import Allocation, AllocationState
@@ -57,17 +59,28 @@ _ANY_WORK = select(or_(_READY.exists(), _DUE.exists(), _WISHED.exists(), _CALLED
 def locked(uuid: str, *, session: Session, wait: bool = True) -> tuple[Operation, Node] | None:
     """Return an operation with its node, kept from other writers until the transaction ends; None when it is gone.
 
-    Without ``wait`` also None while somebody else has locked the node: who locks many waits for nobody.
+    Without ``wait`` also None while somebody else has locked the node.
     """
-    known = col(Operation.uuid) == uuid
+    return _locked([uuid], session, wait=wait).get(uuid)
+
+
+def all_locked(uuids: Collection[str], *, session: Session) -> Mapping[str, tuple[Operation, Node]]:
+    """Return operations by UUID with their nodes, kept from other writers until the transaction ends.
+
+    Without those that are gone, or whose node somebody else has locked: who locks many waits for nobody.
+    """
+    return _locked(uuids, session, wait=False)
+
+
+def _locked(uuids: Collection[str], session: Session, *, wait: bool) -> dict[str, tuple[Operation, Node]]:
+    known = col(Operation.uuid).in_(uuids)
     if locks_rows(session):
-        owner = select(Operation.node_id).where(known).scalar_subquery()
-        first = select(Node.id).where(col(Node.id) == owner).with_for_update(skip_locked=not wait)
-        if session.exec(first).first() is None:
-            return None
+        owners = select(Operation.node_id).where(known)
+        first = select(Node.id).where(col(Node.id).in_(owners)).with_for_update(skip_locked=not wait)
+        known &= col(Operation.node_id).in_(session.exec(first).all())
     both = select(Operation, Node).join(Node, col(Operation.node_id) == col(Node.id)).where(known)
-    found = session.exec(both.with_for_update().execution_options(populate_existing=True)).first()
-    return None if found is None else (found[0], found[1])
+    found = session.exec(both.with_for_update().execution_options(populate_existing=True)).all()
+    return {operation.uuid: (operation, node) for operation, node in found}
 
 
 def next_wake(*, session: Session) -> datetime | None:
@@ -109,9 +122,9 @@ def deserted(busy: Collection[str], host: str, *, session: Session) -> Sequence[
     return session.exec(select(Node).where(taken, col(Node.id).not_in(worked_on)).order_by(col(Node.id))).all()
 
 
-def running(host: str | None, *, session: Session) -> Sequence[str]:
-    """Return the UUIDs of the running operations: those of the conductor ``host``, or all."""
-    wanted = select(Operation.uuid).where(col(Operation.status) == OperationStatus.RUNNING)
+def running(host: str | None, *, session: Session) -> Sequence[tuple[str, str | None]]:
+    """Return the UUIDs of the running operations, those of the conductor ``host`` or all, each with its run."""
+    wanted = select(Operation.uuid, Operation.run_id).where(col(Operation.status) == OperationStatus.RUNNING)
     if host is not None:
         wanted = wanted.join(Node, col(Operation.node_id) == col(Node.id)).where(col(Node.reservation) == host)
     return session.exec(wanted.order_by(col(Operation.id))).all()
@@ -136,11 +149,16 @@ def _held_by_nobody() -> ColumnElement[bool]:
     return ~at_work.exists()
 
 
-def ready_of_all(*, session: Session) -> Sequence[tuple[Operation, str, str, str]]:
-    """Return the ready operations, oldest first, each with UUID, hardware type and conductor group of its node."""
-    both = select(Operation, Node.uuid, Node.driver, Node.conductor_group).join(Node)
-    ready = both.where(col(Operation.status) == OperationStatus.READY, col(Operation.finished_at).is_(None))
-    return session.exec(ready.order_by(col(Operation.id))).all()
+def ready(*, owners: bool, session: Session) -> Sequence[tuple[Any, ...]]:
+    """Return UUID and time of the last change of the ready operations, oldest first.
+
+    With ``owners`` also UUID, hardware type and conductor group of each one's node.
+    """
+    wanted = select_columns(Operation.uuid, Operation.updated_at)
+    if owners:
+        wanted = wanted.add_columns(Node.uuid, Node.driver, Node.conductor_group).join(Node)
+    ready = wanted.where(col(Operation.status) == OperationStatus.READY, col(Operation.finished_at).is_(None))
+    return [tuple(row) for row in session.connection().execute(ready.order_by(col(Operation.id)))]
 
 
 def power_unwatched(fault: str, *, session: Session) -> Sequence[Node]:

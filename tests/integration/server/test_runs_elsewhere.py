@@ -193,7 +193,7 @@ def test_a_host_that_cannot_be_reached_is_passed_over(site: Site, sshd: Sshd) ->
     site.player = _elsewhere(site, sshd, COMMAND, NOBODY, HOST)
     ear = Ear()
     assert site.run(ear, str(uuid.uuid4()), host="far").status is RunStatus.FINISHED
-    assert ear.lines
+    assert ear.told
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from rackwright.domain.errors import TooManyOperations
 from rackwright.domain.outcomes import Learned
 from rackwright.engine import plan
-from rackwright.engine.admission import below_limits, choose, in_turns
+from rackwright.engine.admission import COMPANY, below_limits, choose, growing, in_turns
 from rackwright.engine.waves import ALONE, form
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import BOOT, ready
@@ -73,6 +73,42 @@ def test_one_kind_of_work_leaves_a_slot_to_the_others() -> None:
 
 def test_with_one_slot_everybody_may_have_it() -> None:
     assert len(choose(form([ready(1)], size=2), Counter(), free=1, slots=1)) == 1
+
+
+def test_nodes_wait_a_little_for_others_while_a_run_of_their_kind_goes_on() -> None:
+    (wave,) = form([ready(1), ready(2)], size=9)
+    soon, later = wave.since + COMPANY / 2, wave.since + COMPANY
+    assert growing([wave], Counter(), size=9, at=soon) == [], "a lone node starts at once"
+    assert growing([wave], Counter({wave.lane: 1}), size=9, at=soon) == [wave]
+    assert growing([wave], Counter({wave.lane: 1}), size=9, at=later) == []
+    assert growing([wave], Counter({wave.lane: 1}), size=2, at=soon) == [], "it is full"
+
+
+@pytest.mark.parametrize("trouble", [{"alone": True}, {"attempts": 1, "before": "run-1"}])
+def test_nodes_in_trouble_do_not_wait_for_others(trouble: dict[str, Any]) -> None:
+    (wave,) = form([ready(1, **trouble)], size=9)
+    assert growing([wave], Counter({wave.lane: 1}), size=9, at=wave.since) == []
+
+
+def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse) -> None:
+    first, *others = (house.node(provision_state="active") for _ in range(6))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_: str) -> None:
+        begun.set()
+        go_on.wait(20)
+
+    house.clock.turn(-60)  # a second is short on a busy machine
+    house.script[f"{first} power.power_off"] = hold
+    house.verb(first, "deleted")
+    house.conductor.tick()
+    assert begun.wait(20)
+    for uuid in others:
+        house.verb(uuid, "deleted")
+        house.conductor.tick()
+    go_on.set()
+    house.settle()
+    assert [len(run.nodes) for run in house.runner.runs if run.playbook.endswith("undeploy")] == [1, 5]
 
 
 def test_slow_nodes_never_have_more_than_half_of_the_slots() -> None:

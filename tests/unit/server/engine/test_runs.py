@@ -107,7 +107,7 @@ def test_lines_of_a_run_that_lost_the_operation_do_no_harm(house: EngineHouse) -
     run, progress = _claimed(house, uuid), Progress(house.world)
     before = house.operation(uuid)
     for other in (LiveRun("run-0", run.phase, run.steps, 0, run.operations),):
-        progress.line(other, render(Report(uuid, 1, Failed("", "late"))))
+        progress.lines(other, [render(Report(uuid, 1, Failed("", "late")))])
         progress.ended(other, RunResult(RunStatus.DIED, cause="late"))
     assert house.operation(uuid) == before
 
@@ -115,13 +115,13 @@ def test_lines_of_a_run_that_lost_the_operation_do_no_harm(house: EngineHouse) -
 def test_a_line_that_comes_twice_or_too_late_changes_nothing(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     run, progress = _claimed(house, uuid), Progress(house.world)
-    progress.line(run, render(Report(uuid, 1, Started())))
+    progress.lines(run, [render(Report(uuid, 1, Started()))])
     for late in (Report(uuid, 1, Started()), Report(uuid, 0, Failed("", "late")), Report(uuid, 0, Started())):
-        progress.line(run, render(late))
+        progress.lines(run, [render(late)])
     assert (house.operation(uuid).position, house.operation(uuid).error) == (1, None)
     assert house.look(uuid).deploy_step["step"] == "write_image"
-    progress.line(run, render(Report(uuid, 1, Waiting(WaitFor.AGENT))))
-    progress.line(run, render(Report(uuid, 1, Waiting(WaitFor.AGENT))))
+    progress.lines(run, [render(Report(uuid, 1, Waiting(WaitFor.AGENT)))])
+    progress.lines(run, [render(Report(uuid, 1, Waiting(WaitFor.AGENT)))])
     assert house.operation(uuid).status == "waiting"
 
 
@@ -136,7 +136,7 @@ def test_a_power_state_shows_when_the_node_is_free_again(house: EngineHouse) -> 
         session.commit()
     run = LiveRun("run-1", Phase.POWER, loaded(started.steps), 0, {uuid: started.uuid})
     progress = Progress(house.world)
-    progress.line(run, render(Report(uuid, 0, Learned({"power_state": "power off"}))))
+    progress.lines(run, [render(Report(uuid, 0, Learned({"power_state": "power off"})))])
     node = house.look(uuid)
     assert (node.power_state, node.reservation) == ("power on", HOST)
     progress.ended(run, RunResult(RunStatus.FINISHED))
@@ -148,7 +148,7 @@ def test_lines_about_a_node_that_was_deleted_are_ignored(house: EngineHouse) -> 
     uuid = house.node(provision_state="available")
     run, progress = _claimed(house, uuid), Progress(house.world)
     house.within(uuid, lambda session, node: session.delete(node))
-    progress.line(run, render(Report(uuid, 1, Started())))
+    progress.lines(run, [render(Report(uuid, 1, Started()))])
     progress.ended(run, RunResult(RunStatus.FINISHED))
 
 
@@ -220,7 +220,7 @@ def test_arguments_of_ordinary_tasks_travel_as_role_variables(tmp_path: Path) ->
 def test_a_conductor_that_died_is_followed_by_one_that_goes_on_where_it_was(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     run, progress = _claimed(house, uuid), Progress(house.world)
-    progress.line(run, render(Report(uuid, 1, Started())))
+    progress.lines(run, [render(Report(uuid, 1, Started()))])
     house.reopen()
     house.settle()
     assert house.look(uuid).provision_state == "active"
@@ -244,7 +244,7 @@ def test_deaths_of_conductors_are_not_counted_against_a_node(house: EngineHouse)
 def test_a_step_that_is_repeated_after_a_death_records_the_power_that_it_finds(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available", power_state="power on")
     run = _claimed(house, uuid)
-    Progress(house.world).line(run, render(Report(uuid, 0, Learned({"power_state": "power off"}))))
+    Progress(house.world).lines(run, [render(Report(uuid, 0, Learned({"power_state": "power off"})))])
     house.reopen()
     with writing(house.world.database) as session:
         found = locked(house.operation(uuid).uuid, session=session)
@@ -252,7 +252,7 @@ def test_a_step_that_is_repeated_after_a_death_records_the_power_that_it_finds(h
         session.commit()
     assert house.look(uuid).power_state == "power off"
     for outcome in (Started(), Learned({"power_state": "power on"}), Waiting(WaitFor.AGENT)):
-        Progress(house.world).line(run, render(Report(uuid, 0, outcome)))
+        Progress(house.world).lines(run, [render(Report(uuid, 0, outcome))])
     node = house.look(uuid)
     assert (node.provision_state, node.power_state) == ("wait call-back", "power on")
 
@@ -279,21 +279,24 @@ def test_a_node_in_the_middle_of_nothing_is_freed_at_start_with_a_reason(house: 
     assert house.look(idle).provision_state == "available"
 
 
-def test_boot_media_stay_only_while_their_operation_lasts(house: EngineHouse) -> None:
+def test_boot_media_and_images_stay_only_while_their_operation_lasts(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
     house.script["deploy.write_image"] = Waiting(WaitFor.AGENT)
     house.verb(uuid, "active")
     house.settle()
-    needed = house.settings.boot_dir / f"{house.operation(uuid).uuid}.iso"
-    left = house.settings.boot_dir / "33333333-3333-4333-8333-333333333333.iso"
-    for medium in (needed, left):
+    boot, images, now = house.settings.boot_dir, house.settings.image_dir, house.operation(uuid).uuid
+    images.mkdir(parents=True, exist_ok=True)
+    needed = boot / f"{now}.iso", images / now
+    left = boot / "33333333-3333-4333-8333-333333333333.iso", images / "33333333-3333-4333-8333-333333333333"
+    for medium in (*needed, *left):
         medium.write_bytes(b"iso")
     for number in range(recovery.KEPT_RUNS + 3):
         folder = house.settings.state_dir / "runs" / f"run-{number}"
         folder.mkdir(parents=True)
         os.utime(folder, (number, number))
     recovery.recover(house.world)
-    assert (needed.exists(), left.exists()) == (True, False)
+    assert all(medium.exists() for medium in needed)
+    assert not any(medium.exists() for medium in left)
     runs = {path.name for path in (house.settings.state_dir / "runs").iterdir()}
     assert len(runs) == recovery.KEPT_RUNS and "run-0" not in runs
 

@@ -27,17 +27,17 @@ class Ear:
     """Listens to a run."""
 
     def __init__(self) -> None:
-        self.lines: list[dict[str, Any]] = []
+        self.told: list[dict[str, Any]] = []
         self.marks: list[str] = []
         self.ending = threading.Event()
         self.broken = False
         self.seconds = 0.0  # that it takes to store a line
 
-    def line(self, data: Mapping[str, Any]) -> None:
-        time.sleep(self.seconds)
+    def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
+        time.sleep(self.seconds * len(said))
         if self.broken:
             raise OSError("the disk is full")
-        self.lines.append(dict(data))
+        self.told += [dict(data) for data in said]
 
     def reached(self, mark: str) -> None:
         self.marks.append(mark)
@@ -105,7 +105,7 @@ class Site:
         """Start a run that goes on until it is ended, and return when it is at its first step."""
         self.driver_info["fake_delay"] = "30"
         started = Started(self, ear, run_id, **changes)
-        until(lambda: ear.lines)
+        until(lambda: ear.told)
         return started
 
     def processes(self) -> set[Process]:

@@ -35,7 +35,7 @@ def test_a_run_tells_every_nodes_progress_in_order_and_leaves_nothing(
     result = site.run(ear)
     assert (result.status, result.failed, result.cause) == (RunStatus.FINISHED, {}, "")
     for uuid in NODES:
-        events = [(line["step"], line["event"]) for line in ear.lines if line["node"] == uuid]
+        events = [(line["step"], line["event"]) for line in ear.told if line["node"] == uuid]
         assert [event for event in events if event[1] == "start"] == [(0, "start"), (1, "start")]
     assert ear.marks == [mark for index, mark in site.asked if index is not None], "each question had its mark"
     assert list((site.folder / "runs").iterdir()) == []
@@ -45,7 +45,7 @@ def test_a_failed_node_is_told_and_the_run_goes_on(site: Site) -> None:
     site.driver_info["fake_fail"] = "read_management"
     ear = Ear()
     assert site.run(ear).status is RunStatus.FINISHED
-    failed = [line for line in ear.lines if line["event"] == "failed"]
+    failed = [line for line in ear.told if line["event"] == "failed"]
     assert {line["node"] for line in failed} == set(NODES)
     assert all(line["step"] == 1 and line["cause"] and line["action"] for line in failed)
 
@@ -87,7 +87,7 @@ def test_a_run_whose_lines_take_long_to_store_ends_well_and_with_all_of_them(tmp
         assert site.run(ear).status is RunStatus.FINISHED
     finally:
         site.close()
-    starts = [line for line in ear.lines if line["event"] == "start"]
+    starts = [line for line in ear.told if line["event"] == "start"]
     assert len(starts) == len(NODES) * 2
 
 
