@@ -46,6 +46,9 @@ PAUSE = 2.0
 RENEWALS = 2
 """How often a request is sent again after a BMC has refused a session and the next one."""
 
+CONFLICTS = 1
+"""How often somebody else may change a resource between our look at it and our change of it."""
+
 BUSY = (409, 429, 502, 503, 504)
 _NOT_REDFISH = (
     "What answers there does not speak Redfish.",
@@ -141,27 +144,45 @@ class Service:
         """Change the resource at ``path``, with the ETag in the form that this BMC takes; raise sushy's errors.
 
         BMCs refuse the very ETag that they hand out: they want it without the mark for weak ones, without quotes, or
-        not at all. What worked is remembered for this connection. Where the last form is refused as well, somebody
-        else has changed the resource.
+        not at all. What worked is remembered for this connection. A resource that has another ETag after a refusal was
+        changed by somebody else meanwhile: that is borne once.
         """
-        known = self._forms.get(path.rpartition("/")[0])
-        ladder = range(len(_ETAG_FORMS)) if known is None else [known, *range(len(_ETAG_FORMS))]
-        tried: set[str | None] = set()
-        for form in ladder:
-            etag = _ETAG_FORMS[form](self._read(path)[1]) or None
-            if etag in tried:
-                continue
-            tried.add(etag)
-            try:
-                self.patiently(partial(self._connector.patch, path, data=body, headers=_if_match(etag)))
-            except exceptions.HTTPError as error:
-                if error.status_code not in _REFUSED_ETAG:
-                    raise
-                refusal = error
-            else:
-                self._forms[path.rpartition("/")[0]] = form
+        kind = path.rpartition("/")[0]
+        forms = list(dict.fromkeys([self._forms.get(kind, 0), *range(len(_ETAG_FORMS))]))
+        etag, conflicts = self._read(path)[1], 0
+        while True:
+            sent = _ETAG_FORMS[forms[0]](etag)
+            refusal = self._refusal(path, body, sent)
+            if refusal is None:
+                self._forms[kind] = forms[0]
                 return
-        raise refusal
+            before, etag = etag, self._read(path)[1]
+            if etag != before:
+                conflicts += 1
+                self._check_conflicts(path, conflicts)
+                continue
+            forms = [form for form in forms if _ETAG_FORMS[form](etag) != sent]
+            if not forms:
+                raise refusal
+
+    def _refusal(self, path: str, body: Data, etag: str) -> Exception | None:
+        """Send a change; return the error with which the BMC refuses the ETag, None when it takes it."""
+        try:
+            self.patiently(partial(self._connector.patch, path, data=body, headers=_if_match(etag)))
+        except exceptions.HTTPError as error:
+            if error.status_code not in _REFUSED_ETAG:
+                raise
+            return error
+        return None
+
+    def _check_conflicts(self, path: str, count: int) -> None:
+        if count > CONFLICTS:
+            raise OperationError(
+                f"change {path} (BMC {self.base})",
+                f"Somebody else has changed it {count} times meanwhile, so that the BMC refuses our change.",
+                "Find out who else manages this BMC, and repeat when that has ended.",
+                kind="conflict",
+            )
 
     def connector(self) -> Any:
         """Return sushy's connector, for its resource classes."""
@@ -244,7 +265,7 @@ def _strong(etag: str) -> str:
 _ETAG_FORMS = (str, _strong, lambda etag: _strong(etag).strip('"'), lambda _: "")
 
 
-def _if_match(etag: str | None) -> dict[str, str]:
+def _if_match(etag: str) -> dict[str, str]:
     return {"If-Match": etag} if etag else {}
 
 

@@ -154,7 +154,44 @@ def test_an_etag_is_sent_in_the_form_that_the_bmc_takes(given: str, accepted: st
     assert all(request.headers.get("If-Match") != "" for request in bmc.log)
 
 
-def test_a_resource_that_somebody_else_changes_all_the_time_is_reported(bmc: BmcServer) -> None:
+def test_a_bmc_that_takes_no_form_of_its_etag_is_reported(bmc: BmcServer) -> None:
+    bmc.resources[SYSTEM]["@odata.etag"] = WEAK
     bmc.habits.append(lambda request: refusal(412) if request.method == "PATCH" else None)
     with connect(bmc.context()) as machine, pytest.raises(OperationError, match="HTTP 412"):
         machine.set_boot_device("pxe", persistent=False)
+    sent = [request.headers.get("If-Match") for request in bmc.log if request.method == "PATCH"]
+    assert sent == [WEAK, QUOTED, "abc", None]
+
+
+class Rival:
+    """Somebody else, who changes the system some times just before we do."""
+
+    def __init__(self, bmc: BmcServer, times: int) -> None:
+        self.bmc, self.left = bmc, times
+        self._renew()
+
+    def _renew(self) -> None:
+        self.bmc.resources[SYSTEM]["@odata.etag"] = f'"{self.left}"'
+
+    def __call__(self, request: Request) -> Answer | None:
+        if request.method != "PATCH":
+            return None
+        if self.left:
+            self.left -= 1
+            self._renew()
+        fits = request.headers.get("If-Match") in (None, self.bmc.resources[SYSTEM]["@odata.etag"])
+        return None if fits else refusal(412)
+
+
+def test_a_change_that_somebody_else_was_faster_with_is_made_upon_theirs(bmc: BmcServer) -> None:
+    bmc.habits.append(Rival(bmc, 1))
+    choose(bmc, "pxe")
+    sent = [request.headers.get("If-Match") for request in bmc.log if request.method == "PATCH"]
+    assert sent == ['"1"', '"0"']
+
+
+def test_a_resource_that_somebody_else_changes_all_the_time_is_reported(bmc: BmcServer) -> None:
+    bmc.habits.append(Rival(bmc, 9))
+    with connect(bmc.context()) as machine, pytest.raises(OperationError, match="Somebody else has changed it 2 times"):
+        machine.set_boot_device("pxe", persistent=False)
+    assert len(bmc.bodies("PATCH")) == 2
