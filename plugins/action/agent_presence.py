@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
-from typing import Any
-
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc import BMC_ARGUMENTS, connect
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import POWER_STATES
 from ansible_collections.rackwright.metal.plugins.module_utils._presence import ARGUMENTS, answers
+from ansible_collections.rackwright.metal.plugins.plugin_utils._bmc import connected
 from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import (
     Done,
     Node,
@@ -32,15 +30,18 @@ class ActionModule(WaveAction):
         """
         if node.params["url"] and answers(node.params):
             return Settled({"answers": True}, facts=_ON)
-        if node.context and self._is_booting(node.context):
+        if node.context and self._is_booting(node):
             return Settled(facts=_ON) if node.context["phase"] == "inspect" else Waiting("agent", facts=_ON)
         return Done(result={"answers": False})
 
-    def _is_booting(self, context: dict[str, Any]) -> bool:
-        """Return whether the machine is on with our image in it, which an earlier run of this step brought about."""
-        image = context["boot"]["url"]
-        if context["agent"]["url"]:  # this boot has come to its end: its agent has spoken, and answers no more
+    def _is_booting(self, node: Node) -> bool:
+        """Return whether the machine is on with our image in it, which an earlier run of this step brought about.
+
+        Where it booted something else then, it must have been booted anew since, with an override that stays.
+        """
+        image = node.context["boot"]["url"]
+        if node.context["agent"]["url"]:  # this boot has come to its end: its agent has spoken, and answers no more
             return False
-        given = {key: value for key, value in context["bmc"].items() if key in BMC_ARGUMENTS}
-        with connect(given) as bmc:
-            return bmc.power_state() == "on" and bmc.media(image).image == image
+        bmc = connected(node, node.context["bmc"])
+        is_new = not node.context.get("override") or bmc.boot().persistent
+        return is_new and bmc.power_state() == "on" and bmc.media(image).image == image

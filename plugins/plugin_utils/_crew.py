@@ -5,51 +5,99 @@
 from __future__ import annotations
 
 import queue
-import statistics
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from bisect import insort
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 HANDS = 64
 """Nodes that are worked on at the same time."""
 
 PATIENCE = 2.0
-"""Seconds that a node may take longer than half of its wave took, before it has fallen behind."""
+"""Seconds that a part of a node's work may take longer than it took half of the others, before it has fallen behind."""
 
 T = TypeVar("T")
 
 
 def serve(
-    work: Callable[[str], T], names: Sequence[str], *, hands: int = HANDS, patience: float = PATIENCE
+    work: Callable[[str], Iterable[T]], names: Sequence[str], *, hands: int = HANDS, patience: float = PATIENCE
 ) -> Iterator[tuple[str, T | None]]:
-    """Yield each name with the result of ``work`` as it comes in; at the end those that have fallen behind, with None.
+    """Yield each name with what ``work`` yields at the end of each part, as it comes in; at the end the slow, and None.
 
-    ``work`` must not raise. Where it takes too long it is not interrupted: its thread dies with the process, and what
-    it returns is dropped.
+    ``work`` must not raise, nor yield None, nor go on after its last part. Where it takes too long it is not
+    interrupted: its thread dies with the process, and what it yields is dropped.
     """
-    waiting, started, behind = deque(names), dict[str, float](), list[str]()
-    times: list[float] = []
-    finished: queue.SimpleQueue[tuple[str, T]] = queue.SimpleQueue()
-    while waiting or started:
-        while waiting and len(started) < hands:
+    waiting, behind, pace = deque(names), list[str](), _Pace(patience)
+    parts: queue.SimpleQueue[tuple[str, T | None]] = queue.SimpleQueue()
+
+    def labour(name: str) -> None:
+        for result in work(name):
+            parts.put((name, result))
+        parts.put((name, None))
+
+    while waiting or pace.since:
+        while waiting and len(pace.since) < hands:
             name = waiting.popleft()
-            started[name] = time.monotonic()
-            threading.Thread(target=lambda name: finished.put((name, work(name))), args=(name,), daemon=True).start()
-        limit = statistics.median(times) + patience if 2 * len(times) >= len(names) else None
+            pace.start(name)
+            threading.Thread(target=labour, args=(name,), daemon=True).start()
         try:
-            name, result = finished.get(timeout=_left(started, limit))
+            name, result = parts.get(timeout=pace.left(len(waiting)))
         except queue.Empty:
-            behind.append(min(started, key=lambda name: started[name]))
-            del started[behind[-1]]
+            behind.extend(pace.drop_late(len(waiting)))
             continue
-        if name in started:
-            times.append(time.monotonic() - started.pop(name))
-            yield name, result
+        if name in pace.since:
+            if result is None:
+                pace.end(name)
+            else:
+                pace.end_part(name)
+                yield name, result
     yield from ((name, None) for name in behind)
 
 
-def _left(started: dict[str, float], limit: float | None) -> float | None:
-    """Return the seconds until the first of those that work has worked for ``limit`` seconds."""
-    return None if limit is None else max(min(started.values()) + limit - time.monotonic(), 0.0)
+class _Pace:
+    """How long the parts of the work take, and who is too slow at one: by more than ``patience`` seconds."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._times: dict[int, list[float]] = defaultdict(list)
+        """By part, in order: how long it took those who have done it."""
+        self.since: dict[str, tuple[int, float]] = {}
+        """By name of those at work: which part, and since when."""
+
+    def start(self, name: str) -> None:
+        self.since[name] = 0, time.monotonic()
+
+    def end_part(self, name: str) -> None:
+        (part, began), now = self.since[name], time.monotonic()
+        insort(self._times[part], now - began)
+        self.since[name] = part + 1, now
+
+    def end(self, name: str) -> None:
+        del self.since[name]
+
+    def left(self, waiting: int) -> float | None:
+        """Return the seconds until the first one is late; None while nobody can be."""
+        ends = self._ends(waiting)
+        return max(min(ends.values()) - time.monotonic(), 0.0) if ends else None
+
+    def drop_late(self, waiting: int) -> list[str]:
+        """Forget those who are late, and return their names."""
+        ends, now = self._ends(waiting), time.monotonic()
+        late = [name for name in ends if ends[name] <= now]
+        for name in late:
+            del self.since[name]
+        return late
+
+    def _ends(self, waiting: int) -> dict[str, float]:
+        """Return until when each may be at its part; nothing for parts that half of them still have before them."""
+        at = [part for part, _began in self.since.values()]
+        coming = list(accumulate((at.count(part) for part in range(max(at, default=-1) + 1)), initial=waiting))[1:]
+        limits = {
+            part: times[len(times) // 2] + self._patience
+            for part, count in enumerate(coming)
+            if len(times := self._times[part]) >= count > 0
+        }
+        return {name: began + limits[part] for name, (part, began) in self.since.items() if part in limits}

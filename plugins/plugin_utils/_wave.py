@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -73,6 +74,27 @@ class _Failed:
 Outcome = Done | Settled | Waiting
 
 
+class Links:
+    """What the tasks of a sequence open for one node: each thing once, and it stays open until the last has ended."""
+
+    def __init__(self) -> None:
+        """Begin with nothing open."""
+        self._stack = ExitStack()
+        self._opened: dict[Hashable, Any] = {}
+
+    def __enter__(self) -> Links:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stack.close()
+
+    def open(self, key: Hashable, make: Callable[[], AbstractContextManager[Any]]) -> Any:
+        """Return what is open under this key; enter what ``make`` returns where nothing is."""
+        if key not in self._opened:
+            self._opened[key] = self._stack.enter_context(make())
+        return self._opened[key]
+
+
 @dataclass(frozen=True)
 class Node:
     """One node to serve.
@@ -83,6 +105,7 @@ class Node:
     uuid: str
     context: Data
     params: Data
+    links: Links
     check_mode: bool = False
 
     @property
@@ -127,6 +150,10 @@ class WaveAction(ActionBase):
         """Do the work for one node, on a thread of its own. Raise OperationError when it fails."""
         raise TypeError(f"{type(self).__name__} does not say how to serve {node.uuid}")
 
+    def parts(self) -> Sequence[WaveAction]:
+        """Return the plugins that serve a node, one after the other: this one."""
+        return (self,)
+
     def options(self, context: Data) -> Data:
         """Return the options that a context gives."""
         given: Data = {}
@@ -142,8 +169,13 @@ class WaveAction(ActionBase):
         return self._serve_run(variables) if "rackwright_run" in variables else self._serve_host(variables)
 
     def _serve_host(self, task_vars: Data) -> Data:
+        with Links() as links:
+            return self.serve_alone(str(task_vars["inventory_hostname"]), links)
+
+    def serve_alone(self, host: str, links: Links) -> Data:
+        """Serve one host outside a run, and return the result of the task."""
         try:
-            outcome = self.operate(self._node(str(task_vars["inventory_hostname"]), {}))
+            outcome = self.operate(self._node(host, {}, links))
         except OperationError as error:
             return {"failed": True, "msg": str(error)}
         return self._result(outcome)
@@ -174,34 +206,30 @@ class WaveAction(ActionBase):
             live = {uuid: context for uuid, context in live.items() if uuid == task_vars["inventory_hostname"]}
         report = _Reporter(step, memory)
         report.started(live)
-        outcomes = dict(self._outcomes(live, report, door))
+        outcomes = list(self._outcomes(live, report, door))
         facts = {"ansible_facts": memory.facts()}
         if batched or not outcomes:
-            return {"changed": any(isinstance(one, Done) and one.changed for one in outcomes.values()), **facts}
-        return {**self._result(next(iter(outcomes.values()))), **facts}
+            return {"changed": any(isinstance(one, Done) and one.changed for one in outcomes), **facts}
+        return {**self._result(outcomes[-1]), **facts}
 
-    def _outcomes(self, live: dict[str, Data], report: _Reporter, door: str) -> Iterator[tuple[str, Outcome | _Failed]]:
-        def attempt(uuid: str) -> Outcome | _Failed:
-            end_without_lease(door)
-            return self._attempt(uuid, live[uuid])
-
-        for uuid, outcome in serve(attempt, list(live)):
+    def _outcomes(self, live: dict[str, Data], report: _Reporter, door: str) -> Iterator[Outcome | _Failed]:
+        parts = self.parts()
+        for uuid, outcome in serve(lambda uuid: _attempts(parts, uuid, live[uuid], door), list(live)):
             report.outcome(uuid, outcome)
             if outcome is not None:
-                yield uuid, outcome
+                yield outcome
 
-    def _attempt(self, uuid: str, context: Data) -> Outcome | _Failed:
+    def attempt(self, uuid: str, context: Data, links: Links) -> Outcome | _Failed:
+        """Serve one node of a run; whatever goes wrong is an outcome."""
         try:
-            return self.operate(self._node(uuid, context))
+            return self.operate(self._node(uuid, context, links))
         except OperationError as error:
             cause = _masked(f"could not {error.attempted}: {error.cause}", context)
             return _Failed(cause, error.action, refused=isinstance(error, NotOfferedError), kind=error.kind)
         except Exception as error:  # whatever goes wrong with one node must not touch the others
-            Display().display(_masked(traceback.format_exc(), context))
-            cause = f"{self._task.action} met an unexpected error, {type(error).__name__}: {error}"
-            return _Failed(_masked(cause, context), "See the log of this run for its place, and report it as a bug.")
+            return _unexpected(error, self._task.action, context)
 
-    def _node(self, uuid: str, context: Data) -> Node:
+    def _node(self, uuid: str, context: Data, links: Links) -> Node:
         given = {**self.options(context), **{key: value for key, value in self._task.args.items() if value is not None}}
         checked = ArgumentSpecValidator(self.arguments, **self.rules).validate(given)
         if checked.error_messages:
@@ -210,7 +238,30 @@ class WaveAction(ActionBase):
                 " ".join(checked.error_messages),
                 "Correct the options of the task" + (" or the node's driver_info." if context else "."),
             )
-        return Node(uuid, context, checked.validated_parameters, check_mode=bool(self._task.check_mode))
+        return Node(uuid, context, checked.validated_parameters, links, check_mode=bool(self._task.check_mode))
+
+
+def _attempts(parts: Sequence[WaveAction], uuid: str, context: Data, door: str) -> Iterator[Outcome | _Failed]:
+    """Serve a node with each part, until it leaves the step; a part knows the facts that those before it found out."""
+    facts = dict(context.get("facts") or {})
+    try:
+        with Links() as links:
+            for part in parts:
+                end_without_lease(door)
+                outcome = part.attempt(uuid, {**context, "facts": facts}, links)
+                if part is parts[-1] or not isinstance(outcome, Done):
+                    break
+                yield outcome
+                facts |= outcome.facts
+    except Exception as error:
+        outcome = _unexpected(error, "the end of the task", context)
+    yield outcome
+
+
+def _unexpected(error: Exception, where: str, context: Data) -> _Failed:
+    Display().display(_masked(traceback.format_exc(), context))
+    cause = f"{where} met an unexpected error, {type(error).__name__}: {error}"
+    return _Failed(_masked(cause, context), "See the log of this run for its place, and report it as a bug.")
 
 
 class _Reporter:

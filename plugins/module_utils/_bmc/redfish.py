@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,6 +49,9 @@ RESET = "#ComputerSystem.Reset"
 INTERVAL = 0.5
 """Seconds between two looks at the power state."""
 
+FRESH = 5.0
+"""Seconds for which a system that was read counts as it is now, unless we have changed it since."""
+
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}")
 
 
@@ -69,7 +73,7 @@ class RedfishBmc(Bmc):
         self._service = service
         with service.attempting("find the system"):
             self._path, self._system = self._find(system_id)
-        self._is_fresh = True
+        self._read_at = time.monotonic()
         self._seen: dict[tuple[str, ...], Drives] = {}
 
     @property
@@ -80,8 +84,8 @@ class RedfishBmc(Bmc):
     def forget(self) -> None:
         """Read the system anew."""
         with self._service.attempting("read the system"):
-            self._system = self._service.get(self._path)
-        self._is_fresh, self._seen = True, {}
+            self._read()
+        self._seen = {}
 
     def _find(self, system_id: str | None) -> tuple[str, Data]:
         if system_id and system_id.startswith("/") and (system := self._service.find(system_id, absent=(404,))):
@@ -101,11 +105,17 @@ class RedfishBmc(Bmc):
         return chosen[0], self._service.get(chosen[0])
 
     def _look(self) -> Data:
-        """Return the system as it is now; what connecting has just read counts as now once."""
-        if not self._is_fresh:
-            self._system = self._service.get(self._path)
-        self._is_fresh = False
+        """Return the system as it is now."""
+        if time.monotonic() - self._read_at > FRESH:
+            self._read()
         return self._system
+
+    def _read(self) -> None:
+        self._system, self._read_at = self._service.get(self._path), time.monotonic()
+
+    def _has_changed(self) -> None:
+        """Let the next look be a new one."""
+        self._read_at = -math.inf
 
     def power_state(self) -> str:
         """Read it from the system."""
@@ -152,7 +162,7 @@ class RedfishBmc(Bmc):
                 f"The BMC offers only {', '.join(self._allowed()) or 'nothing'}.",
                 "Do it at the machine, or update the BMC's firmware.",
             )
-        self._is_fresh = False
+        self._has_changed()
         self._service.post(self._action()["target"], {"ResetType": offered[0]})
 
     def _action(self) -> Data:
@@ -186,6 +196,7 @@ class RedfishBmc(Bmc):
             if time.monotonic() >= end:
                 return False
             time.sleep(INTERVAL)
+            self._has_changed()
         return True
 
     def _override(self) -> BootOverride:
@@ -199,12 +210,18 @@ class RedfishBmc(Bmc):
     def set_boot_device(self, device: str, *, persistent: bool) -> None:
         """Write the boot override."""
         with self._service.attempting(f"set the boot device to {device}"):
-            self._note(self._override().set_device(device, persistent=persistent))
+            self._change_override(lambda override: override.set_device(device, persistent=persistent))
 
     def set_boot_mode(self, mode: str) -> None:
         """Write the mode of the boot override."""
         with self._service.attempting(f"set the boot mode to {mode}"):
-            self._note(self._override().set_mode(mode))
+            self._change_override(lambda override: override.set_mode(mode))
+
+    def _change_override(self, change: Callable[[BootOverride], str | None]) -> None:
+        override = self._override()
+        self._has_changed()
+        self._note(change(override))
+        self._system, self._read_at = override.system, time.monotonic()
 
     def _note(self, text: str | None) -> None:
         if text:
@@ -268,7 +285,9 @@ class RedfishBmc(Bmc):
     def set_indicator(self, name: str, component: str, state: str) -> None:
         """Write it where the light is."""
         with self._service.attempting(f"set the indicator {name} of {component}"):
-            Indicators(self._service, self._path, self._look()).set(name, component, state)
+            indicators = Indicators(self._service, self._path, self._look())
+            self._has_changed()
+            indicators.set(name, component, state)
 
     def facts(self) -> Facts:
         """Tell what the system resource holds."""

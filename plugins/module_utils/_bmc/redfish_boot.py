@@ -54,6 +54,8 @@ class BootOverride:
         self._path = path
         self._manufacturer = str(system.get("Manufacturer") or "").lower()
         self._settings = link((system.get("@Redfish.Settings") or {}).get("SettingsObject"))
+        self.system = system
+        """The system as it was read last."""
         self._places = self._read(system)
 
     def _read(self, system: Data) -> dict[str, Data]:
@@ -139,7 +141,8 @@ class BootOverride:
     def _shows(self, wanted: Data, *, patient: bool) -> bool:
         end = time.monotonic() + (READ_BACK if patient else 0)
         while True:
-            self._places = self._read(self._service.get(self._path))
+            self.system = self._service.get(self._path)
+            self._places = self._read(self.system)
             if any(_agrees(boot, wanted) for boot in self._places.values()):
                 return True
             if time.monotonic() >= end:

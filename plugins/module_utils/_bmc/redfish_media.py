@@ -102,7 +102,9 @@ class Drives:
 
     def _insert(self, path: str, drive: Data, url: str) -> None:
         if INSERT in (drive.get("Actions") or {}):
-            self._service.patiently(lambda: VirtualMedia(self._service.connector(), path).insert_media(url))
+            self._service.patiently(
+                lambda: VirtualMedia(self._service.connector(), path, json_doc=drive).insert_media(url)
+            )
         else:
             self._service.patch_with_first(path, {"Image": url, "Inserted": True}, {"Image": url})
 

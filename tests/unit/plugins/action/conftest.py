@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible.playbook.task import Task
 
-from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Outcome
+from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Links, Outcome
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
 
 Data = dict[str, Any]
@@ -26,7 +26,8 @@ def serve() -> Callable[..., Outcome]:
         plugin = importlib.import_module(f"ansible_collections.rackwright.metal.plugins.action.{name}").ActionModule(
             task=task, connection=None, play_context=None, loader=None, templar=None, shared_loader_obj=None
         )
-        outcome: Outcome = plugin.operate(plugin._node("node-1", context))
+        with Links() as links:
+            outcome: Outcome = plugin.operate(plugin._node("node-1", context, links))
         return outcome
 
     return run

@@ -27,6 +27,7 @@ OURS = (
     "bmc_virtual_media",
     "boot_iso",
     "fake_step",
+    "sequence",
 )
 
 
