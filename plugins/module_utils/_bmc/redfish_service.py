@@ -20,6 +20,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ansible.module_utils.basic import missing_required_lib
 
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_trust import Trusting
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
 try:
@@ -72,9 +73,11 @@ class Service:
         """Log in to ``params["address"]``; raise OperationError."""
         if SUSHY_MISSING:
             raise OperationError("speak Redfish", missing_required_lib("sushy"), "Install it for this Python.")
-        self.base, prefix = _split(str(params["address"]))
+        self.base, prefix = service_address(str(params["address"]))
         self._forms: dict[str, int] = {}
-        around = requests.Session().merge_environment_settings(self.base, {}, None, _verify(params["verify_ca"]), None)
+        around = requests.Session().merge_environment_settings(
+            self.base, {}, None, verification(params["verify_ca"]), None
+        )
         self._connector = sushy_connector.Connector(
             self.base,
             verify=around["verify"],
@@ -86,6 +89,7 @@ class Service:
         session: Any = self._connector._session
         # Else the environment, its proxies and ~/.netrc are searched for each request anew, in a tenth of its time.
         session.proxies, session.trust_env = around["proxies"], False
+        session.mount("https://", Trusting(around["verify"]))
         session.hooks["response"].append(self._check_redirect)
         self._auth = _auth(params)
         self._is_lost = False
@@ -269,8 +273,8 @@ def _if_match(etag: str) -> dict[str, str]:
     return {"If-Match": etag} if etag else {}
 
 
-def _split(address: str) -> tuple[str, str]:
-    """Return the base URL and the path of the service root."""
+def service_address(address: str) -> tuple[str, str]:
+    """Return the base URL and the path of the service root; raise OperationError."""
     parts = urlsplit(address if "://" in address else f"https://{address}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise OperationError(
@@ -279,7 +283,8 @@ def _split(address: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/") or "/redfish/v1/"
 
 
-def _verify(value: Any) -> bool | str:
+def verification(value: Any) -> bool | str:
+    """Return what the option verify_ca means: whether certificates are checked, or against which file."""
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     return value if isinstance(value, bool) else words.get(str(value).lower(), str(value))
 

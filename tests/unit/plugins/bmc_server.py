@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import ssl
 import sys
 import threading
 import time
@@ -78,11 +79,13 @@ class BmcServer:
         self.url = ""
 
     @contextmanager
-    def running(self) -> Iterator[BmcServer]:
+    def running(self, tls: ssl.SSLContext | None = None) -> Iterator[BmcServer]:
         server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"bmc": self}))
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
         try:
             yield self
         finally:
