@@ -10,7 +10,6 @@ one node, because the others' playbook would end with it (docs/explanation/archi
 
 from __future__ import annotations
 
-import json
 import re
 import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._errors import No
 from ansible_collections.rackwright.metal.plugins.plugin_utils._crew import serve
 from ansible_collections.rackwright.metal.plugins.plugin_utils._door import DoorError, ask
 from ansible_collections.rackwright.metal.plugins.plugin_utils._lifeline import die_with_parent, end_without_lease
+from ansible_collections.rackwright.metal.plugins.plugin_utils._speech import Speech
 
 Data = dict[str, Any]
 
@@ -204,9 +204,10 @@ class WaveAction(ActionBase):
         batched = bool(task_vars.get("wave_batched"))
         if not batched:
             live = {uuid: context for uuid, context in live.items() if uuid == task_vars["inventory_hostname"]}
-        report = _Reporter(step, memory)
-        report.started(live)
-        outcomes = list(self._outcomes(live, report, door))
+        with Speech() as speech:
+            report = _Reporter(step, memory, speech)
+            report.started(live)
+            outcomes = list(self._outcomes(live, report, door))
         facts = {"ansible_facts": memory.facts()}
         if batched or not outcomes:
             return {"changed": any(isinstance(one, Done) and one.changed for one in outcomes), **facts}
@@ -265,28 +266,27 @@ def _unexpected(error: Exception, where: str, context: Data) -> _Failed:
 
 
 class _Reporter:
-    """Write the lines that the conductor reads, and remember who has left the run."""
+    """Say what the conductor is to know, and remember who has left the run."""
 
-    def __init__(self, step: int, memory: _Memory) -> None:
+    def __init__(self, step: int, memory: _Memory, speech: Speech) -> None:
         self._step = step
         self._memory = memory
-        self._display = Display()
+        self._speech = speech
 
     def started(self, nodes: Mapping[str, Data]) -> None:
         """Report the start of the step, at its first task."""
         if self._memory.started != self._step:
             self._memory.started = self._step
-            for uuid in nodes:
-                self._line(uuid, "start")
+            self._speech.say(*(self._report(uuid, "start") for uuid in nodes))
 
     def outcome(self, uuid: str, outcome: Outcome | _Failed | None) -> None:
         """Report how the task went for a node; None = it has fallen behind."""
         if isinstance(outcome, Outcome) and outcome.facts:
-            self._line(uuid, "facts", facts=outcome.facts)
+            self._speech.say(self._report(uuid, "facts", facts=outcome.facts))
         match outcome:
             case Settled():
                 self._memory.settled.setdefault(str(self._step), []).append(uuid)
-                self._line(uuid, "settled")
+                self._speech.say(self._report(uuid, "settled"))
             case Waiting(reason, seconds):
                 self._leave(uuid, "waiting", **{"for": reason, "seconds": seconds})
             case _Failed(cause, action, refused, kind):
@@ -297,11 +297,10 @@ class _Reporter:
 
     def _leave(self, uuid: str, event: str, **keys: Any) -> None:
         self._memory.gone.append(uuid)
-        self._line(uuid, event, **keys)
+        self._speech.say(self._report(uuid, event, **keys))
 
-    def _line(self, uuid: str, event: str, **keys: Any) -> None:
-        line = {"node": uuid, "step": self._step, "event": event, **keys}
-        self._display.display("@node " + json.dumps(line, ensure_ascii=True, default=str))
+    def _report(self, uuid: str, event: str, **keys: Any) -> Data:
+        return {"node": uuid, "step": self._step, "event": event, **keys}
 
 
 def _masked(text: str, context: Data) -> str:

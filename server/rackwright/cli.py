@@ -153,6 +153,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
             engine = Conductor(world, runner)
             engine.start()
             _log.info("The conductor works", extra={"host": settings.conductor_host})
+            gc.freeze()  # as in the API process
             engine.serve(stop)
     return 0
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a playbook run tells about one node and one step, as types, and the text that a failure becomes.
 
-A run prints one line ``@node {json}`` for each event. Its keys are ``node`` (UUID), ``step`` (position in the
-operation's list), ``event`` and those of the event:
+A run prints lines ``@node [{json}, ...]``, with the events that came about together. The keys of each are ``node``
+(UUID), ``step`` (position in the operation's list), ``event`` and those of the event:
 
 ========  ========================================  ==========================================================
 event     further keys                              type

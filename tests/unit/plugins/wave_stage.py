@@ -49,9 +49,10 @@ class Door(socketserver.ThreadingUnixStreamServer):
         kind, _space, text = line.rstrip("\n").partition(" ")
         if kind == "@mark":
             self.marks[text].set()
-        elif kind == "@node" and (told := json.loads(text))["event"] == "facts":
-            context = self.contexts[told["node"]]
-            context["facts"] = {**context["facts"], **told["facts"]}
+        for told in json.loads(text) if kind == "@node" else ():
+            if told["event"] == "facts":
+                context = self.contexts[told["node"]]
+                context["facts"] = {**context["facts"], **told["facts"]}
 
 
 def _of_step(context: dict[str, Any], index: int) -> dict[str, Any]:
@@ -155,7 +156,8 @@ class Stage:
                 self.door.hear(line)
                 output.append(line)
         marked = [line.partition("@node ")[2] for line in output if line.startswith("@node ")]
-        return Run(process.returncode, "".join(output), [json.loads(line) for line in marked])
+        reports = [report for line in marked for report in json.loads(line)]
+        return Run(process.returncode, "".join(output), reports)
 
     def _begin(self, arguments: list[str], **streams: int) -> subprocess.Popen[str]:
         return subprocess.Popen([ANSIBLE, *arguments], env=self._environment(), cwd=self.folder, text=True, **streams)

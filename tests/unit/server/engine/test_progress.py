@@ -24,7 +24,7 @@ from rackwright.store.work import all_locked
 from tests.unit.server.engine.engine_house import EngineHouse
 
 
-def _wave(house: EngineHouse, count: int) -> LiveRun:
+def wave(house: EngineHouse, count: int) -> LiveRun:
     """Let a run that nobody plays hold so many nodes, which are about to be deployed."""
     uuids = [house.node(provision_state="available") for _ in range(count)]
     started = {uuid: house.verb(uuid, "active") for uuid in uuids}
@@ -48,14 +48,15 @@ def _commits(house: EngineHouse) -> Iterator[list[object]]:
     event.remove(house.world.database, "commit", count)
 
 
-def _told(run: LiveRun, *outcomes: Outcome) -> list[dict[str, object]]:
+def told(run: LiveRun, *outcomes: Outcome) -> list[dict[str, object]]:
+    """Return lines for each node of a run."""
     return [render(Report(uuid, 1, outcome)) for outcome in outcomes for uuid in run.operations]
 
 
 def test_everything_that_a_wave_has_told_is_stored_at_once(house: EngineHouse) -> None:
-    run = _wave(house, 20)
+    run = wave(house, 20)
     with _commits(house) as commits:
-        said = _told(run, Started(), Learned({"power_state": "power on"}), Waiting(WaitFor.AGENT))
+        said = told(run, Started(), Learned({"power_state": "power on"}), Waiting(WaitFor.AGENT))
         Progress(house.world).lines(run, said)
     assert len(commits) == 1
     for uuid in run.operations:
@@ -64,7 +65,7 @@ def test_everything_that_a_wave_has_told_is_stored_at_once(house: EngineHouse) -
 
 
 def test_the_end_of_a_run_is_stored_at_once_for_all_its_nodes(house: EngineHouse) -> None:
-    run = _wave(house, 20)
+    run = wave(house, 20)
     with _commits(house) as commits:
         Progress(house.world).ended(run, RunResult(RunStatus.FINISHED))
     assert len(commits) == 1
@@ -72,14 +73,14 @@ def test_the_end_of_a_run_is_stored_at_once_for_all_its_nodes(house: EngineHouse
 
 
 def test_a_node_that_has_left_its_run_is_not_touched_by_what_follows(house: EngineHouse) -> None:
-    run = _wave(house, 2)
-    Progress(house.world).lines(run, _told(run, Started(), Waiting(WaitFor.AGENT), Failed("", "too late")))
+    run = wave(house, 2)
+    Progress(house.world).lines(run, told(run, Started(), Waiting(WaitFor.AGENT), Failed("", "too late")))
     assert {house.operation(uuid).error for uuid in run.operations} == {None}
 
 
 def test_a_line_that_cannot_be_stored_takes_no_other_with_it(house: EngineHouse) -> None:
-    run = _wave(house, 5)
-    said, uuids = _told(run, Started()), list(run.operations)
+    run = wave(house, 5)
+    said, uuids = told(run, Started()), list(run.operations)
     said[2] = render(Report(uuids[2], 1, Learned({"found": object()})))  # no JSON can hold it
     with pytest.raises(StatementError):
         Progress(house.world).lines(run, said)
@@ -87,7 +88,7 @@ def test_a_line_that_cannot_be_stored_takes_no_other_with_it(house: EngineHouse)
 
 
 def test_runs_that_go_on_are_not_locked_by_the_search_for_lost_ones(house: EngineHouse) -> None:
-    run, runs = _wave(house, 3), LiveRuns()
+    run, runs = wave(house, 3), LiveRuns()
     runs.add(run)
     with _commits(house) as commits:
         recovery.adopt_orphans(house.world, runs)
