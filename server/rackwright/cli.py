@@ -135,6 +135,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright import catalog
     from rackwright.engine.conductor import Conductor
     from rackwright.engine.world import World
+    from rackwright.nova import open_nova
     from rackwright.runner.ansible import scrub_environment
     from rackwright.store.deployment import enter
     from rackwright.store.sealing import Sealer, read_key
@@ -145,15 +146,15 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
         key = read_key(settings.secret_key_file)
-        world = World(database=enter(settings.database, key), settings=settings, catalog=offer, sealer=Sealer(key))
+        world = World(enter(settings.database, key), settings, offer, Sealer(key), nova=open_nova(settings))
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         with _runner(settings, offer) as runner:
             engine = Conductor(world, runner)
             engine.start()
-            _log.info("The conductor works", extra={"host": settings.conductor_host})
             gc.freeze()  # as in the API process
+            _log.info("The conductor works", extra={"host": settings.conductor_host})
             engine.serve(stop)
     return 0
 

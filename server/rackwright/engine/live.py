@@ -27,7 +27,7 @@ class LiveRun:
     operations: Mapping[str, str | None]
     """Node to operation; None in a run that only looks."""
     contexts: Mapping[str, Mapping[str, Any]] | None = None
-    """What the door tells by host, in a run that is about no node."""
+    """What the door tells by host, in a run that has no operation."""
     lane: Lane | None = None
     """The kind of work, in a run of a wave."""
     host: str = ""
@@ -40,6 +40,12 @@ class LiveRun:
         """Return the step at a position of the operations' list, None where the run has no such step."""
         offset = index - self.position
         return self.steps[offset] if 0 <= offset < len(self.steps) else None
+
+    def hosts(self) -> dict[str, Any]:
+        """Return what the inventory tells of a run with ``contexts``: of one host, where that stands for all."""
+        told = list((self.contexts or {}).items())
+        shown = told[:1] if self.steps[0].batched else told
+        return {name: {key: each.get(key, {}) for key in ("node", "variables")} for name, each in shown}
 
     def reached(self, mark: str) -> None:
         """Note that every line before ``mark`` has been dealt with."""

@@ -37,7 +37,7 @@ class Looks:
         for report in map(parse, said):
             match report.outcome:
                 case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
-                    self.seen[report.node] = Look(state=facts["power_state"])
+                    self.seen[report.node] = Look(state=facts["power_state"], way=facts.get("look") or {})
                 case Failed(cause=cause, kind=kind):
                     self.seen[report.node] = Look(error=cause, kind=kind)
                 case Behind() if self._run.lane == SLOW:
@@ -79,10 +79,12 @@ class LookQueue:
         """Return the runs that start now, at most ``free``; they count until ``ended``."""
         with self._lock:
             count = max(0, min(free, self._most - len(self._under_way)))
-            started, self._waiting = self._waiting[:count], self._waiting[count:]
+            started = self._waiting[:count]
             for run in started:
                 run.lane = LOOK if run.lane is None else run.lane
-                self._under_way[run.run_id] = run
+                run.contexts = self._power.ways.contexts(run)
+            self._waiting = self._waiting[count:]
+            self._under_way |= {run.run_id: run for run in started}
         return started
 
     def ended(self, run: LiveRun, behind: Sequence[str]) -> None:

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.domain.errors import NodeNotFound, RackwrightError
+from rackwright.domain.errors import RackwrightError
 from rackwright.domain.outcomes import cut
 from rackwright.domain.states import ProvisionState
 from rackwright.domain.steps import Step
-from rackwright.domain.verbs import Phase
+from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import bmc_errors, composition, plan, transitions
 from rackwright.engine.hosts import host_of
 from rackwright.engine.live import LiveRun
+from rackwright.engine.ways import Ways
 from rackwright.engine.world import World
 from rackwright.store import node as nodes
-from rackwright.store import operation as rows
-from rackwright.store import work
+from rackwright.store import power
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from rackwright.store.session import reading
@@ -39,6 +40,12 @@ FAULT = "power failure"
 PLAYBOOK = "rackwright.metal.power_sync"
 READ = "read_power_state"
 """The step that only looks."""
+
+BROAD = 5
+"""How many times as many nodes a run takes that only looks: it keeps little of each, and much of its cost is fixed."""
+
+TOGETHER = 50
+"""Nodes whose power states are stored in one transaction."""
 
 
 class Verdict(Enum):
@@ -63,6 +70,8 @@ class Look:
     error: str = ""
     kind: str = ""
     """What kind of error of the BMC it is; empty for none."""
+    way: Mapping[str, Any] = field(default_factory=dict)
+    """What the look has learnt of the way to the power state, for the next one."""
 
 
 def judge(node: Node, look: Look, failures: int, *, most: int, force: bool) -> tuple[Verdict, int]:
@@ -86,10 +95,11 @@ def judge(node: Node, look: Look, failures: int, *, most: int, force: bool) -> t
 
 
 class PowerSync:
-    """Knows how often in a row the look at each node went wrong."""
+    """Knows how often in a row the look at each node went wrong, and the ways to them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.ways = Ways(world)
         self._failures: dict[str, int] = {}
         self._lock = threading.Lock()
 
@@ -97,43 +107,97 @@ class PowerSync:
         """Return the runs that look at all nodes that are due: broken ones when ``recovering``, else the others."""
         with reading(self._world.database) as session:
             due = _due(session, recovering=recovering)
-        mine = [node for node in due if node.uuid not in apart_from and self._world.membership.owns(node)]
-        return self._grouped(mine)
+        mine = [node for node in due if self._world.membership.owns(node)]
+        if not recovering:
+            self._forget_others({node.uuid for node in mine})
+        return self._grouped([node for node in mine if node.uuid not in apart_from])
 
     def runs_at(self, uuids: Sequence[str]) -> list[LiveRun]:
         """Return the runs that look at these nodes, without those whose power nobody can read."""
         with reading(self._world.database) as session:
             return self._grouped(nodes.find(session=session, uuids=uuids))
 
+    def _forget_others(self, uuids: Collection[str]) -> None:
+        """Let go of what is remembered of nodes that were deleted, given away or taken up."""
+        with self._lock:
+            self._failures = {uuid: count for uuid, count in self._failures.items() if uuid in uuids}
+        self.ways.keep(uuids)
+
     def _grouped(self, due: Sequence[Node]) -> list[LiveRun]:
         groups: dict[tuple[str, str, str], list[str]] = {}
         steps: dict[tuple[str, str, str], Step] = {}
+        readers: dict[tuple[str, str | None], Step | None] = {}
         for node in due:
-            step = self._reader(node)
-            if step is not None:
+            kind = (node.driver, node.power_interface)
+            if kind not in readers:
+                readers[kind] = self._reader(node)
+            if (step := readers[kind]) is not None:
                 key = (step.role, step.tasks, host_of(node, self._world.settings))
                 steps[key] = step
                 groups.setdefault(key, []).append(node.uuid)
-        size = self._world.settings.wave_size
         return [
             _run(steps[key], members[start : start + size], host=key[2])
             for key, members in groups.items()
+            for size in [self._world.settings.wave_size * (BROAD if steps[key].batched else 1)]
             for start in range(0, len(members), size)
         ]
 
     def conclude(self, seen: Mapping[str, Look]) -> None:
-        """Do with each node what follows from what was seen."""
+        """Do with each node what follows from what was seen; nothing is stored of those that are as recorded."""
         for uuid, look in seen.items():
-            with self._world.acting() as session, about(node=uuid):
-                try:
-                    node = nodes.get(uuid, session=session, lock=True)
-                except NodeNotFound:
-                    continue
-                if _is_idle(node, session):
-                    self._conclude(node, look, session)
-                    session.commit()
+            self.ways.learn(uuid, None if look.state is None else look.way)
+        surprising = list(self._surprising(seen))
+        enforced: list[str] = []
+        for start in range(0, len(surprising), TOGETHER):
+            enforced += self._conclude(surprising[start : start + TOGETHER], seen)
+        for uuid in enforced:
+            self._enforce(uuid)
 
-    def _conclude(self, node: Node, look: Look, session: Session) -> None:
+    def _surprising(self, seen: Mapping[str, Look]) -> Iterator[str]:
+        """Yield the nodes that are not as they are recorded."""
+        with reading(self._world.database) as session:
+            known = power.recorded(list(seen), session=session)
+        same = 0
+        for node in known:
+            if not node.maintenance and node.power_state == seen[node.uuid].state is not None:
+                same += 1
+                with self._lock:
+                    self._failures.pop(node.uuid, None)
+            else:
+                yield node.uuid
+        if same:
+            POWER_LOOKS.note(same, verdict=Verdict.NOTHING.value)
+
+    def _conclude(self, uuids: Sequence[str], seen: Mapping[str, Look]) -> list[str]:
+        """Store what follows for some nodes in one transaction; return those whose power state is to be enforced."""
+        news: list[tuple[str, str]] = []
+        with self._world.acting() as session:
+            verdicts = {}
+            for node in power.idle(uuids, session=session):
+                before, look = node.power_state, seen[node.uuid]
+                with about(node=node.uuid):
+                    verdicts[node.uuid] = self._carry_out(node, look, session)
+                if node.instance_uuid and before is not None and node.power_state not in (before, None):
+                    news.append((node.instance_uuid, node.power_state))
+            session.commit()
+        if self._world.nova is not None:
+            self._world.nova.tell(news)
+        return [uuid for uuid, verdict in verdicts.items() if verdict is Verdict.ENFORCE]
+
+    def _carry_out(self, node: Node, look: Look, session: Session) -> Verdict:
+        verdict = self._judge(node, look)
+        match verdict:
+            case Verdict.STORE:
+                node.power_state = look.state
+            case Verdict.GIVE_UP:
+                self._give_up(node, look, session)
+            case Verdict.RECOVER:
+                node.power_state = look.state
+                node.maintenance, node.maintenance_reason, node.fault = False, None, None
+        session.add(node)
+        return verdict
+
+    def _judge(self, node: Node, look: Look) -> Verdict:
         settings = self._world.settings
         with self._lock:
             verdict, failures = judge(
@@ -147,27 +211,22 @@ class PowerSync:
                 self._failures[node.uuid] = failures
         POWER_LOOKS.note(verdict=verdict.value)
         bmc_errors.count(node, look.kind)
-        match verdict:
-            case Verdict.STORE:
-                node.power_state = look.state
-            case Verdict.ENFORCE:
-                logger.warning("A power state is enforced", extra={"node": node.uuid, "state": node.power_state})
-                self._enforce(node, session)
-            case Verdict.GIVE_UP:
-                self._give_up(node, look, session)
-            case Verdict.RECOVER:
-                node.power_state = look.state
-                node.maintenance, node.maintenance_reason, node.fault = False, None, None
-        session.add(node)
+        return verdict
 
-    def _enforce(self, node: Node, session: Session) -> None:
-        plan.start_power(
-            session=session,
-            settings=self._world.settings,
-            catalog=self._world.catalog,
-            node=node,
-            target=str(node.power_state),
-        )
+    def _enforce(self, uuid: str) -> None:
+        """Have the recorded power state set on the machine, unless something has begun on the node meanwhile."""
+        with self._world.acting() as session, about(node=uuid):
+            for node in power.idle([uuid], session=session):
+                logger.warning("A power state is enforced", extra={"node": uuid, "state": node.power_state})
+                plan.start_power(
+                    session=session,
+                    settings=self._world.settings,
+                    catalog=self._world.catalog,
+                    node=node,
+                    target=str(node.power_state),
+                )
+                session.add(node)
+            session.commit()
 
     def _give_up(self, node: Node, look: Look, session: Session) -> None:
         count = self._world.settings.power_state_sync_max_retries
@@ -183,7 +242,7 @@ class PowerSync:
     def _reader(self, node: Node) -> Step | None:
         for phase in (Phase.POWER, Phase.VERIFY):
             try:
-                return composition.single(node, phase, READ, self._world.catalog)
+                return composition.single(node, phase, READ, self._world.catalog, kind=Interface.POWER)
             except RackwrightError:
                 continue
         return None
@@ -196,12 +255,5 @@ def _run(step: Step, members: Sequence[str], *, host: str) -> LiveRun:
 def _due(session: Session, *, recovering: bool) -> Sequence[Node]:
     """Return the nodes to look at: idle ones in a state whose power is compared."""
     if recovering:
-        return work.power_unwatched(FAULT, session=session)
-    return work.power_watched([state for state in ProvisionState if state.traits.power_sync], session=session)
-
-
-def _is_idle(node: Node, session: Session) -> bool:
-    """Tell whether nothing happened to the node while it was looked at."""
-    if node.reservation is not None or node.target_power_state is not None:
-        return False
-    return rows.unfinished_of(node.id or 0, session=session) is None
+        return power.unwatched(FAULT, session=session)
+    return power.watched([state for state in ProvisionState if state.traits.power_sync], session=session)

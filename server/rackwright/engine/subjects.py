@@ -49,7 +49,7 @@ class Subjects:
         if run is None:
             raise UnknownRun(run=run_id)
         if run.contexts is not None:
-            return dict(run.contexts)
+            return run.hosts() if index is None else dict(run.contexts)
         if index is None:
             return self._inventory(run)
         if run.step(index) is None:

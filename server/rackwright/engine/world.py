@@ -14,6 +14,7 @@ from sqlmodel import Session
 
 from rackwright.catalog import Catalog
 from rackwright.engine.membership import Membership
+from rackwright.nova import Nova
 from rackwright.settings import Settings
 from rackwright.store.columns import now
 from rackwright.store.sealing import Sealer
@@ -28,6 +29,8 @@ class World:
     catalog: Catalog
     sealer: Sealer
     clock: Callable[[], datetime] = now
+    nova: Nova | None = None
+    """Who is told of power changes; None: nobody."""
     membership: Membership = field(init=False)
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from pydantic_settings import SettingsConfigDict
 from rackwright.domain.errors import Invalid
 from rackwright.settings.execution import ExecutionSettings
 from rackwright.settings.fleet import FleetSettings
+from rackwright.settings.nova import NovaSettings
 from rackwright.settings.values import (
     Moment,
     Positive,
@@ -43,7 +44,7 @@ class SettingsInvalid(Invalid):
     """The settings cannot be used: {reason}."""
 
 
-class Settings(ExecutionSettings, FleetSettings):
+class Settings(ExecutionSettings, FleetSettings, NovaSettings):
     """What an operator can set; immutable once the daemon runs."""
 
     model_config = SettingsConfigDict(

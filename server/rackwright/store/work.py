@@ -159,19 +159,3 @@ def ready(*, owners: bool, session: Session) -> Sequence[tuple[Any, ...]]:
         wanted = wanted.add_columns(Node.uuid, Node.driver, Node.conductor_group).join(Node)
     ready = wanted.where(col(Operation.status) == OperationStatus.READY, col(Operation.finished_at).is_(None))
     return [tuple(row) for row in session.connection().execute(ready.order_by(col(Operation.id)))]
-
-
-def power_unwatched(fault: str, *, session: Session) -> Sequence[Node]:
-    """Return idle nodes that are in maintenance because of ``fault``."""
-    wanted = select(Node).where(col(Node.maintenance), col(Node.fault) == fault, *_idle())
-    return session.exec(wanted.order_by(col(Node.id))).all()
-
-
-def power_watched(states: Collection[str], *, session: Session) -> Sequence[Node]:
-    """Return idle nodes in any of these states, without those in maintenance."""
-    wanted = select(Node).where(~col(Node.maintenance), col(Node.provision_state).in_(states), *_idle())
-    return session.exec(wanted.order_by(col(Node.id))).all()
-
-
-def _idle() -> tuple[ColumnElement[bool], ...]:
-    return (col(Node.reservation).is_(None), col(Node.target_power_state).is_(None))

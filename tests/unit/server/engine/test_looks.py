@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rackwright.domain.outcomes import Behind, Learned
 from rackwright.engine import plan
-from rackwright.engine.power_sync import FAULT
+from rackwright.engine.power_sync import BROAD, FAULT
 from tests.unit.server.engine.engine_house import EngineHouse
 
 ON, OFF = "power on", "power off"
@@ -47,7 +47,7 @@ def test_a_look_at_the_whole_fleet_leaves_half_of_the_slots_to_operations(tmp_pa
         release.wait(20)
         return Learned({"power_state": ON})
 
-    for _ in range(6):
+    for _ in range(6 * BROAD):
         house.script[f"{house.node(provision_state='available')} {READ}"] = hang
     house.clock.turn(121)
     house.conductor.tick()

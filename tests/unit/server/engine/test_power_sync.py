@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from rackwright.domain.outcomes import Failed, Learned
 from rackwright.engine.power_sync import FAULT, Look, Verdict, judge
+from rackwright.nova import open_nova
+from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from tests.unit.server.engine.engine_house import EngineHouse
+from tests.unit.server.nova_house import Cloud, cloud
 
 ON, OFF = "power on", "power off"
 
@@ -128,3 +133,66 @@ def test_zero_switches_the_sync_off(tmp_path: Path) -> None:
     _sync(house, 3)
     assert house.played == []
     house.close()
+
+
+def test_a_round_that_finds_everything_as_it_is_recorded_writes_nothing(house: EngineHouse) -> None:
+    uuids = [house.node(provision_state="available", power_state=ON) for _ in range(3)]
+    house.script["power.read_power_state"] = Learned({"power_state": ON})
+    before = [house.look(uuid).updated_at for uuid in uuids]
+    writes: list[str] = []
+    event.listen(house.world.database, "before_cursor_execute", lambda *given: writes.append(given[2]))
+    _sync(house)
+    assert {node for node, _ in house.played} == set(uuids)
+    assert [house.look(uuid).updated_at for uuid in uuids] == before
+    assert [text for text in writes if text.startswith(("UPDATE node ", "INSERT"))] == []
+
+
+def test_what_is_remembered_of_a_node_goes_with_it(house: EngineHouse) -> None:
+    kept, gone = (house.node(provision_state="available", power_state=ON) for _ in range(2))
+    house.script["power.read_power_state"] = Failed("", "no route to host")
+    _sync(house)
+    power = house.conductor._power
+    assert set(power._failures) == set(power.ways._known) == {kept, gone}
+    house.change(gone, provision_state="enroll")
+    _sync(house)
+    assert set(power._failures) == set(power.ways._known) == {kept}
+
+
+def _instance(house: EngineHouse, **columns: Any) -> str:
+    """Return the node of a new instance that is on, as is recorded."""
+    return house.node(**{"provision_state": "active", "power_state": ON, "instance_uuid": new_uuid(), **columns})
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[tuple[EngineHouse, Cloud]]:
+    """Give a house whose Nova is told, and the cloud that it is in."""
+    with cloud() as there:
+        house = EngineHouse(tmp_path, force_power_state_during_sync=False, **there.settings)
+        nova = open_nova(house.settings)
+        assert nova is not None
+        object.__setattr__(house.world, "nova", nova)
+        yield house, there
+        nova.close()
+        house.close()
+
+
+@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")  # it warns of itself
+def test_nova_is_told_of_an_instance_that_is_found_in_another_power_state(told: tuple[EngineHouse, Cloud]) -> None:
+    house, there = told
+    changed = _instance(house)
+    house.node(provision_state="active", power_state=ON)  # without an instance
+    _instance(house, power_state=None)  # nobody knew it, so that nothing has changed
+    house.script["power.read_power_state"] = Learned({"power_state": OFF})
+    _sync(house, 2)
+    instance = house.look(changed).instance_uuid
+    assert there.wait(1) == [{"name": "power-update", "server_uuid": instance, "tag": "POWER_OFF"}]
+
+
+@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")
+def test_a_nova_that_fails_does_not_hurt_the_sync(told: tuple[EngineHouse, Cloud]) -> None:
+    house, there = told
+    there.broken = [500] * 10
+    uuid = _instance(house)
+    house.script["power.read_power_state"] = Learned({"power_state": OFF})
+    _sync(house)
+    assert house.look(uuid).power_state == OFF

@@ -1,0 +1,141 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Nova is told of power changes, through openstacksdk, at a small cloud; nothing that it does hurts who tells."""
+
+from __future__ import annotations
+
+import builtins
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rackwright import nova
+from rackwright.nova import Nova, NovaLibraryMissing, open_nova
+from rackwright.settings import Settings
+from tests.unit.server.nova_house import PASSWORD, Cloud, cloud
+
+pytestmark = pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")  # it warns of itself
+ON, OFF = "power on", "power off"
+
+
+@pytest.fixture
+def there() -> Iterator[Cloud]:
+    with cloud() as found:
+        yield found
+
+
+@pytest.fixture
+def teller(there: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nova]:
+    monkeypatch.setattr(nova, "PAUSE", 0.01)
+    opened = open_nova(Settings(**there.settings))
+    assert opened is not None
+    yield opened
+    opened.close()
+
+
+def test_a_power_change_reaches_nova_with_the_version_that_knows_the_event(there: Cloud, teller: Nova) -> None:
+    teller.tell([("server-1", ON), ("server-2", OFF)])
+    assert there.wait(2) == [
+        {"name": "power-update", "server_uuid": "server-1", "tag": "POWER_ON"},
+        {"name": "power-update", "server_uuid": "server-2", "tag": "POWER_OFF"},
+    ]
+    assert there.versions == {"compute 2.76"}
+
+
+def test_many_changes_go_together(there: Cloud, teller: Nova) -> None:
+    teller.tell([(f"server-{number}", ON) for number in range(250)])
+    there.wait(250)
+    assert there.requests == 3
+
+
+def test_an_answer_that_is_no_success_is_followed_by_another_attempt(there: Cloud, teller: Nova) -> None:
+    there.broken = [503, 500]
+    teller.tell([("server-1", ON)])
+    assert len(there.wait(1)) == 1
+    assert there.requests == 3
+
+
+def test_news_that_is_overtaken_is_not_told() -> None:
+    release, asked = threading.Event(), list[Any]()
+
+    def post(*_: Any, **given: Any) -> Any:
+        asked.append(given["json"]["events"])
+        assert release.wait(10)
+        raise ConnectionError
+
+    teller = Nova(post, pause=0.01)
+    teller.tell([("server-1", ON)])
+    while not asked:
+        time.sleep(0.005)
+    teller.tell([("server-1", OFF)])
+    release.set()
+    while len(asked) < 2:
+        time.sleep(0.005)
+    assert [event["tag"] for event in asked[1]] == ["POWER_OFF"]
+    teller.close()
+
+
+def test_a_nova_that_stays_away_is_given_up_and_told_again_of_what_comes_later(
+    there: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
+) -> None:
+    there.broken = [503] * nova.ATTEMPTS
+    with caplog.at_level(logging.ERROR):
+        teller.tell([("server-1", ON)])
+        while there.broken or not caplog.records:
+            time.sleep(0.005)
+    assert "Nova cannot be told" in caplog.text
+    assert PASSWORD not in caplog.text
+    teller.tell([("server-2", OFF)])
+    assert [event["server_uuid"] for event in there.wait(1)] == ["server-2"]
+
+
+def test_an_instance_that_nova_does_not_know_is_named_in_the_log(
+    there: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
+) -> None:
+    there.unknown = {"server-1"}
+    teller.tell([("server-1", ON), ("server-2", ON)])
+    there.wait(2)
+    while not caplog.records:
+        time.sleep(0.005)
+    assert [record.__dict__["instance"] for record in caplog.records] == ["server-1"]
+    assert there.requests == 1
+
+
+def test_what_waits_is_bounded() -> None:
+    release = threading.Event()
+    teller = Nova(lambda *_, **__: release.wait(10), pause=0.01)
+    teller.tell([(f"server-{number}", ON) for number in range(nova.MOST + 500)])
+    assert len(teller._waiting) <= nova.MOST
+    teller.close()
+    release.set()
+
+
+def test_a_power_state_that_is_neither_on_nor_off_is_no_news() -> None:
+    teller = Nova(lambda *_, **__: pytest.fail("told"))
+    teller.tell([("server-1", "error")])
+    assert not teller._waiting
+
+
+@pytest.mark.parametrize("given", [{}, {"send_power_notifications": False}])
+def test_nobody_is_told_where_it_is_not_configured(there: Cloud, given: dict[str, Any]) -> None:
+    assert open_nova(Settings(**({**there.settings, **given} if given else {}))) is None
+
+
+def test_without_its_library_the_start_is_refused(
+    there: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = builtins.__import__
+
+    def missing(name: str, *rest: Any) -> Any:
+        if name.startswith("openstack"):
+            raise ImportError(name)
+        return found(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(NovaLibraryMissing, match=r"rackwright\[nova\]"):
+        open_nova(Settings(**there.settings, state_dir=tmp_path))
