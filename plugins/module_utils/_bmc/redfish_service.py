@@ -194,10 +194,12 @@ class Service:
 
     def close(self) -> None:
         """Log out, unless the BMC has stopped answering, and close the connection."""
-        if self._is_lost and isinstance(self._auth, sushy_auth.SessionAuth):
-            self._auth.reset_session_attrs()
-        with suppress(exceptions.SushyError):
-            self._auth.close()
+        if isinstance(self._auth, sushy_auth.SessionAuth) and (path := self._auth.get_session_resource_id()):
+            token = {"X-Auth-Token": self._auth.get_session_key()}
+            self._auth.reset_session_attrs()  # else sushy logs in once more where the session is gone already
+            with suppress(exceptions.SushyError):
+                if not self._is_lost:
+                    self.patiently(partial(self._connector.delete, path, headers=token), busy=(*BUSY, 500))
         self._connector.close()
 
     def _read(self, path: str) -> tuple[Data, str]:
@@ -208,13 +210,13 @@ class Service:
             raise exceptions.MalformedAttributeError(attribute="(all)", resource=path, error="it is no JSON object")
         return content, answer.headers.get("ETag") or str(content.get("@odata.etag") or "")
 
-    def patiently(self, send: Callable[[], Any]) -> None:
+    def patiently(self, send: Callable[[], Any], *, busy: Sequence[int] = BUSY) -> None:
         """Send a change, again where the BMC is too busy for it; raise sushy's errors."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._renewing(send)
             except exceptions.HTTPError as error:
-                if error.status_code not in BUSY or attempt == ATTEMPTS:
+                if error.status_code not in busy or attempt == ATTEMPTS:
                     raise
                 time.sleep(PAUSE)
             else:

@@ -1,0 +1,117 @@
+# Copyright: Rackwright contributors
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_look import ShortWayClosed, power_state
+from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import certificate
+from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
+    SYSTEM,
+    Answer,
+    BmcServer,
+    Request,
+    refusal,
+)
+
+
+def _habit(*answers: Answer) -> Any:
+    left = list(answers)
+    return lambda _request: left.pop(0) if left else None
+
+
+def test_one_request_tells_the_power_state_and_leaves_no_session(bmc: BmcServer) -> None:
+    bmc.login = ("admin", "canary-password")
+    assert power_state(bmc.context(), SYSTEM) == "off"
+    bmc.resources[SYSTEM]["PowerState"] = "On"
+    assert power_state(bmc.context(), SYSTEM) == "on"
+    assert [(each.method, each.path) for each in bmc.log] == 2 * [("GET", SYSTEM)]
+    assert not bmc.sessions
+
+
+def test_a_bmc_that_asks_for_no_login_gets_none(bmc: BmcServer) -> None:
+    assert power_state(bmc.context(auth_type="none", username="admin", password="canary-password"), SYSTEM) == "off"
+    assert "Authorization" not in bmc.log[0].headers
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(308, {}, {"Location": f"{SYSTEM}/"}),
+        refusal(404),
+        refusal(503),
+        Answer(200, "[]"),
+        Answer(200, "no JSON"),
+        Answer(200, {"PowerState": "Dreaming"}),
+        Answer(200, {"PowerState": []}),
+        Answer(200, {}),
+    ],
+)
+def test_what_is_no_plain_answer_is_left_to_the_whole_way(bmc: BmcServer, answer: Answer) -> None:
+    bmc.habits.append(_habit(answer))
+    with pytest.raises(ShortWayClosed) as closed:
+        power_state(bmc.context(), SYSTEM)
+    assert not closed.value.for_good
+    assert power_state(bmc.context(), SYSTEM) == "off"
+
+
+def test_a_bmc_that_lets_nobody_in_without_a_session_is_asked_no_more(bmc: BmcServer) -> None:
+    bmc.login = ("admin", "canary-password")
+    with pytest.raises(ShortWayClosed) as closed:
+        power_state(bmc.context(password="another"), SYSTEM)
+    assert closed.value.for_good
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"auth_type": "session"},
+        {"address": "gopher://bmc.example.com"},
+        {"address": "http://127.0.0.1:1"},
+        {"address": "https://[::1"},
+        {"address": "https://127.0.0.1:1", "verify_ca": "/nowhere.pem"},
+    ],
+)
+def test_where_it_cannot_be_gone_it_is_closed(bmc: BmcServer, more: dict[str, str]) -> None:
+    with pytest.raises(ShortWayClosed):
+        power_state(bmc.context(**more), SYSTEM)
+    assert not bmc.log
+
+
+def test_a_proxy_of_the_environment_is_left_to_the_whole_way(bmc: BmcServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with pytest.raises(ShortWayClosed):
+        power_state(bmc.context(), SYSTEM)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert power_state(bmc.context(), SYSTEM) == "off"
+
+
+def test_a_redirect_takes_no_password_elsewhere(bmc: BmcServer) -> None:
+    with BmcServer().running() as other:
+        bmc.habits.append(_habit(Answer(308, {}, {"Location": f"{other.url}{SYSTEM}"})))
+        with pytest.raises(ShortWayClosed):
+            power_state(bmc.context(username="admin", password="canary-password"), SYSTEM)
+        assert not other.log
+
+
+def test_a_certificate_is_checked_unless_the_operator_trusts_anybody(tmp_path: Path) -> None:
+    authority, tls = tmp_path / "authority.pem", ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.write_text(certificate(datetime.now(UTC), tmp_path)[0])
+    tls.load_cert_chain(next(path for path in tmp_path.iterdir() if path != authority))
+    with BmcServer().running(tls) as secure:
+        with pytest.raises(ShortWayClosed):
+            power_state(secure.context(), SYSTEM)
+        assert not secure.log
+        assert power_state(secure.context(verify_ca=str(authority)), SYSTEM) == "off"
+        assert power_state(secure.context(verify_ca=False), SYSTEM) == "off"
+
+
+def test_a_request_says_that_no_other_follows(bmc: BmcServer) -> None:
+    seen: list[Request] = bmc.log
+    power_state(bmc.context(), SYSTEM)
+    assert seen[0].headers["Connection"] == "close"
