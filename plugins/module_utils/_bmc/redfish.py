@@ -47,7 +47,9 @@ RESETS = {
 
 RESET = "#ComputerSystem.Reset"
 INTERVAL = 0.5
-"""Seconds between two looks at the power state."""
+"""Seconds from a change of the power to the first look at it; from one look to the next one half as much longer."""
+
+LONGEST_INTERVAL = 3.0
 
 FRESH = 5.0
 """Seconds for which a system that was read counts as it is now, unless we have changed it since."""
@@ -191,13 +193,14 @@ class RedfishBmc(Bmc):
             )
 
     def _arrives(self, state: str, timeout: float) -> bool:
-        end = time.monotonic() + timeout
-        while self.power_state() != state:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(INTERVAL)
+        end, pause = time.monotonic() + timeout, INTERVAL
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(pause, left))
             self._has_changed()
-        return True
+            if self.power_state() == state:
+                return True
+            pause = min(pause * 1.5, LONGEST_INTERVAL)
+        return False
 
     def _override(self) -> BootOverride:
         return BootOverride(self._service, self._path, self._look())
