@@ -9,7 +9,6 @@ It is for those who look at thousands of machines again and again. Where it does
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -75,7 +74,7 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
         headers["Authorization"] = urllib3.util.make_headers(basic_auth=account)["authorization"]
     secure: dict[str, Any] = {}
     if base.startswith("https:"):
-        secure["ssl_context"] = trust(around["verify"]) if around["verify"] else _trusting_anybody()
+        secure["ssl_context"] = trust(around["verify"])
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it is what the operator has chosen
     timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=READ_TIMEOUT)
     with urllib3.connection_from_url(base, retries=False, timeout=timeout, **secure) as pool:
@@ -87,10 +86,3 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
 def _environment() -> requests.Session:
     """Return what knows the proxies and the authorities that the environment names."""
     return requests.Session()
-
-
-@cache
-def _trusting_anybody() -> ssl.SSLContext:
-    context = urllib3.util.ssl_.create_urllib3_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
