@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import Boot
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_errors import detail
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
     Service,
-    detail,
     link,
     rejects,
 )

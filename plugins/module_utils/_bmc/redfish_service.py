@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import ssl
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,14 @@ from urllib.parse import urljoin, urlsplit
 
 from ansible.module_utils.basic import missing_required_lib
 
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_errors import (
+    ATTEMPTS,
+    BUSY,
+    NOT_OFFERED,
+    NOT_REDFISH,
+    explain,
+    kind_of,
+)
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_trust import Trusting
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError, OperationError
 
@@ -38,9 +45,6 @@ Data = dict[str, Any]
 
 CONNECT_TIMEOUT = 10
 READ_TIMEOUT = 60
-ATTEMPTS = 5
-"""How often a request is sent that the BMC is too busy for."""
-
 PAUSE = 2.0
 """Seconds between two attempts."""
 
@@ -50,14 +54,7 @@ RENEWALS = 2
 CONFLICTS = 1
 """How often somebody else may change a resource between our look at it and our change of it."""
 
-BUSY = (409, 429, 502, 503, 504)
-_NOT_REDFISH = (
-    "What answers there does not speak Redfish.",
-    "Check the BMC's address, and that Redfish is enabled.",
-)
 _NO_SESSION = 401
-_NOT_OFFERED = (405, 501)
-_SILENT = "it does not answer in time"
 _REFUSED_ETAG = (412, 428)
 _REDIRECTED = (301, 302, 303, 307, 308)
 _KEEPS_METHOD = (307, 308)
@@ -101,7 +98,7 @@ class Service:
             raise
         except (AttributeError, TypeError) as error:  # sushy takes for granted that the root is an object
             self._connector.close()
-            raise OperationError(f"connect (BMC {self.base})", *_NOT_REDFISH, kind="malformed") from error
+            raise OperationError(f"connect (BMC {self.base})", *NOT_REDFISH, kind="malformed") from error
 
     @contextmanager
     def attempting(self, what: str) -> Iterator[None]:
@@ -110,9 +107,9 @@ class Service:
             yield
         except (exceptions.SushyError, json.JSONDecodeError) as error:
             self._is_lost = isinstance(error, exceptions.ConnectionError)
-            cause, action = _explain(error)
-            family = NotOfferedError if getattr(error, "status_code", None) in _NOT_OFFERED else OperationError
-            raise family(f"{what} (BMC {self.base})", cause, action, kind=_kind(error)) from error
+            cause, action = explain(error)
+            family = NotOfferedError if getattr(error, "status_code", None) in NOT_OFFERED else OperationError
+            raise family(f"{what} (BMC {self.base})", cause, action, kind=kind_of(error)) from error
 
     def get(self, path: str) -> Data:
         """Return the resource at ``path``; raise sushy's errors."""
@@ -193,13 +190,17 @@ class Service:
         return self._connector
 
     def close(self) -> None:
-        """Log out, unless the BMC has stopped answering, and close the connection."""
+        """Log out, unless the BMC has stopped answering, and close the connection.
+
+        Where the session is gone already, sushy must not log in once more for that.
+        """
         if isinstance(self._auth, sushy_auth.SessionAuth) and (path := self._auth.get_session_resource_id()):
             token = {"X-Auth-Token": self._auth.get_session_key()}
-            self._auth.reset_session_attrs()  # else sushy logs in once more where the session is gone already
-            with suppress(exceptions.SushyError):
-                if not self._is_lost:
-                    self.patiently(partial(self._connector.delete, path, headers=token), busy=(*BUSY, 500))
+            delete = partial(self._connector.delete, path, headers=token, allow_reauth=False)
+            self._auth.reset_session_attrs()
+            if not self._is_lost:
+                with suppress(exceptions.SushyError):
+                    self.patiently(delete, busy=(*BUSY, 500))
         self._connector.close()
 
     def _read(self, path: str) -> tuple[Data, str]:
@@ -312,88 +313,3 @@ if not SUSHY_MISSING:
         def can_refresh_session(self) -> bool:
             """Return False: there is no session."""
             return False
-
-
-def _explain(error: Exception) -> tuple[str, str]:
-    """Return the cause, and what to do about it."""
-    match error:
-        case json.JSONDecodeError():
-            return _NOT_REDFISH
-        case exceptions.AccessError(status_code=403):
-            return (
-                f"The BMC refuses it to this user: {detail(error)}.",
-                "Give the user the rights of an operator.",
-            )
-        case exceptions.AccessError() | exceptions.MissingXAuthToken():
-            return "The BMC refuses user name and password (HTTP 401).", "Correct user name and password of the BMC."
-        case exceptions.ResourceNotFoundError():
-            return f"The BMC has no such resource: {detail(error)}.", "Check the system id and the BMC's firmware."
-        case exceptions.HTTPError(status_code=status) if status in BUSY:
-            cause = f"The BMC is busy or out of order (HTTP {status}: {detail(error)}), {ATTEMPTS} attempts in a row."
-            return cause, "Repeat when it has recovered; reset the BMC when it does not."
-        case exceptions.HTTPError():
-            cause = f"The BMC refuses it with HTTP {error.status_code}: {detail(error)}."
-            return cause, "Check the BMC's log and firmware."
-        case exceptions.ConnectionError():
-            return _explain_connection(error)
-        case _:
-            return f"The BMC does not offer what is needed: {error}.", "Update its firmware, or use another interface."
-
-
-_KINDS = {401: "credentials", 403: "rights", 404: "missing", **dict.fromkeys(_NOT_OFFERED, "not offered")}
-_KINDS |= dict.fromkeys(BUSY, "busy")
-
-
-def _kind(error: Exception) -> str:
-    """Return in a word what kind of error it is, for counting."""
-    match error:
-        case exceptions.ConnectionError():
-            roots = list(_chain(error))
-            if any(isinstance(root, requests.exceptions.SSLError) for root in roots):
-                return "tls"
-            return "silent" if _reason(roots) == _SILENT else "unreachable"
-        case exceptions.HTTPError(status_code=status):
-            return _KINDS.get(status or 0, "refused")
-        case exceptions.MissingXAuthToken():
-            return "credentials"
-        case _:
-            return "malformed"
-
-
-def _explain_connection(error: Exception) -> tuple[str, str]:
-    roots = list(_chain(error))
-    for root in roots:
-        if isinstance(root, requests.exceptions.SSLError):
-            return _explain_tls(_reason(roots), any(isinstance(one, ssl.SSLCertVerificationError) for one in roots))
-        if isinstance(root, requests.exceptions.InvalidURL):
-            return f"The BMC's answer cannot be followed: {root}.", "Set the BMC's address to where it redirects."
-    return f"The BMC cannot be reached: {_reason(roots)}.", "Check its address, the network, and that it has power."
-
-
-def _explain_tls(reason: str, is_about_certificate: bool) -> tuple[str, str]:
-    if is_about_certificate:
-        action = "Set verify_ca to the file of the authority that signed it, or to false to trust it unseen."
-        return f"Its certificate is not trusted: {reason}.", action
-    return f"No TLS connection comes about: {reason}.", "Check that the BMC speaks https at this address, and how."
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and all that it came from; requests and urllib3 keep some in attributes."""
-    while error is not None:
-        yield error
-        inner = [part for part in (*error.args, getattr(error, "reason", None)) if isinstance(part, BaseException)]
-        error = error.__cause__ or error.__context__ or (inner[0] if inner else None)
-
-
-def _reason(chain: list[BaseException]) -> str:
-    for error in reversed(chain):
-        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return _SILENT
-        if isinstance(error, OSError) and error.strerror:
-            return getattr(error, "verify_message", None) or error.strerror
-    return str(chain[-1])
-
-
-def detail(error: Any) -> str:
-    """Return what the BMC says about the refusal of a request."""
-    return str(getattr(error, "detail", None) or getattr(error, "code", None) or "no reason given").rstrip(".")
