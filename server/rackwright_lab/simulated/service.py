@@ -200,9 +200,11 @@ class Service:
 def _about_machine(request: Request, machine: Machine, key: Key) -> Answer:
     if request.method == "GET":
         return _show(machine, key)
-    told = habits.answer(machine, key, request)
+    told: Answer | None
     if request.method == "PATCH" and not habits.accepts(machine, request.headers.get("If-Match")):
         told = refusal(412, "PreconditionFailed", "The resource has changed.")
+    else:
+        told = habits.answer(machine, key, request)
     if told is None:
         change = {"PATCH": actions.PATCHES, "POST": actions.POSTS}.get(request.method, {}).get(key)
         try:

@@ -6,57 +6,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import Any
 
 import httpx
 import pytest
 import sushy
 from sushy import auth
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import Bmc
-from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
+from tests.integration.server.bmc_house import ISO, bmc, calm, http, small_rack
 from tests.integration.server.daemon_house import until
-from tests.integration.server.simulated_house import Data, Rack, running
-
-ISO = "http://127.0.0.1:9/boot.iso"
+from tests.integration.server.simulated_house import Data, Rack
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rack]:
-    folder = tmp_path_factory.mktemp("simulated")
-    with running(folder, 2, "--bmc-ports", "--boot-seconds=0.1", "--power-seconds=0.05", "--session-seconds=600") as it:
+    with small_rack(tmp_path_factory.mktemp("simulated")) as it:
         yield it
 
 
 @pytest.fixture
 def rack(shared: Rack) -> Rack:
-    """Return the rack without faults, its first machine switched off and with nothing in its drives."""
-    shared.faults()
-    with bmc(shared) as it:
-        it.set_power_state("off", 10)
-        it.eject()
-    return shared
+    return calm(shared)
 
 
 @pytest.fixture
 def machine(rack: Rack) -> Data:
     return rack.machines[0]
-
-
-def bmc(rack: Rack, **more: Any) -> AbstractContextManager[Bmc]:
-    """Return the BMC of the first machine as our own modules see it."""
-    facts, machine = rack.facts, rack.machines[0]
-    login = {"username": facts["username"], "password": facts["password"], "auth_type": "auto", "verify_ca": True}
-    return connect({"protocol": "redfish", "address": machine["redfish"], "system_id": None, **login, **more})
-
-
-def http(rack: Rack) -> httpx.Client:
-    """Return a client of the first machine's BMC."""
-    facts = rack.facts
-    login = (facts["username"], facts["password"])
-    return httpx.Client(base_url=rack.machines[0]["redfish"], auth=login, trust_env=False, timeout=10)
 
 
 def test_sushy_drives_a_machine(rack: Rack, machine: Data) -> None:
@@ -130,39 +104,6 @@ def test_a_bmc_may_never_answer(rack: Rack, machine: Data) -> None:
     rack.faults({"fault": "dead-bmcs-starve-workers"})
     with http(rack) as client, pytest.raises(httpx.ReadTimeout):
         client.get(machine["system"], timeout=0.3)
-
-
-@pytest.mark.parametrize(
-    ("fault", "variant"),
-    [
-        *(("vmedia-extra-fields-refused", variant) for variant in "ab"),
-        ("vmedia-patch-only-no-action", "a"),
-        *(("etag-forms-ladder", variant) for variant in "abcde"),
-        *(("boot-override-in-settings-resource", variant) for variant in "ab"),
-        *(("boot-override-needs-all-three", variant) for variant in "ab"),
-        ("redirects-and-trailing-slashes", "a"),
-        *(("no-ethernet-interfaces", variant) for variant in "ab"),
-    ],
-)
-def test_our_modules_get_along_with_the_habit(rack: Rack, machine: Data, fault: str, variant: str) -> None:
-    rack.faults({"fault": fault, "variant": variant})
-    with bmc(rack) as it:
-        it.insert(ISO)
-        it.set_boot_device("cdrom", persistent=False)
-        assert (it.boot().device, it.media().image) == ("cdrom", ISO)
-        it.set_power_state("on", 10)
-        it.set_power_state("off", 10)
-        it.eject()
-        assert it.media().image is None
-        assert it.macs() == ([] if (fault, variant) == ("no-ethernet-interfaces", "a") else [machine["mac"]])
-    assert rack.happened("guessed") == []
-    assert [entry["power"] for entry in rack.happened("ejected")][-1] == "Off"
-
-
-def test_a_redirect_to_another_host_is_not_followed(rack: Rack) -> None:
-    rack.faults({"fault": "redirects-and-trailing-slashes", "variant": "b"})
-    with bmc(rack) as it, pytest.raises(OperationError, match="redirects to another server"):
-        it.set_power_state("on", 1)
 
 
 def test_power_that_goes_late_is_waited_for(rack: Rack) -> None:
