@@ -10,8 +10,12 @@ from ansible_collections.rackwright.metal.plugins.plugin_utils._bmc import BmcAc
 
 
 class ActionModule(BmcAction):
-    """Set the boot device; a step of the verb "management" says which."""
+    """Set the boot device; a step of the verb "management" says which.
 
+    Where a machine has booted something else before, the context says that the choice is to stay (``override``).
+    """
+
+    groups = ("bmc", "override")
     arguments = BmcAction.arguments | BOOT_DEVICE_ARGUMENTS
     operation = staticmethod(set_boot_device)
     asks = (("device", "boot_device"), ("persistent", "persistent"))
