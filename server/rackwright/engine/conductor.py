@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.engine import operations, recovery, takeover, timeouts
+from rackwright.engine import operations, pruning, recovery, takeover, timeouts
 from rackwright.engine.admission import Admission
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
@@ -73,7 +73,7 @@ class Conductor:
         self._duties = [
             Duty(settings.heartbeat_interval, self._heartbeat),
             Duty(settings.check_provision_state_interval, self._check_waits),
-            Duty(settings.cache_clean_up_interval, lambda: recovery.remove_media(self._world)),
+            Duty(settings.cache_clean_up_interval, lambda: pruning.prune(self._world, self._runs)),
             Duty(settings.sync_power_state_interval, lambda: self._look(recovering=False)),
             Duty(settings.power_failure_recovery_interval, lambda: self._look(recovering=True)),
         ]

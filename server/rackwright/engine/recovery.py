@@ -8,6 +8,7 @@ Runs die with their conductor, so at its start none goes on: what they held is r
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ def recover(world: World) -> None:
         for node in work.deserted(BUSY, world.settings.conductor_host, session=session):
             _free_locked(node.uuid, session, world)
         session.commit()
-    _remove_files(world)
+    remove_files(world, LiveRuns())
 
 
 def adopt_orphans(world: World, runs: LiveRuns) -> None:
@@ -96,17 +97,28 @@ def free(node: Node, session: Session, world: World) -> None:
     session.add(node)
 
 
-def _remove_files(world: World) -> None:
+def remove_files(world: World, runs: LiveRuns) -> None:
     """Remove boot media that nobody needs, and folders of dead runs but the newest."""
-    runs = sorted(_entries(world.settings.state_dir / "runs"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for folder in runs[KEPT_RUNS:]:
+    dead = [path for path in _entries(world.settings.state_dir / "runs") if runs.get(path.name) is None]
+    for folder in sorted(dead, key=changed_at, reverse=True)[KEPT_RUNS:]:
         shutil.rmtree(folder, ignore_errors=True)
     remove_media(world)
 
 
+def changed_at(path: Path) -> float:
+    """Return when a file was changed, seconds of the epoch; never, where it has gone meanwhile."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
+
+
 def remove_media(world: World) -> None:
-    """Remove boot media of operations that are over, unless an agent that they booted still runs."""
-    found = _entries(world.settings.boot_dir)
+    """Remove boot media and images of operations that are over, unless an agent that they booted still runs.
+
+    Another conductor may have ended an operation, which cannot reach what this one had made ready for it.
+    """
+    found = [*_entries(world.settings.boot_dir), *_entries(world.settings.image_dir)]
     with reading(world.database) as session:
         kept = work.unfinished_uuids(session=session) | work.told_by_nodes(transitions.AGENT_BOOT, session=session)
     for medium in found:

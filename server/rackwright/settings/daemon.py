@@ -26,6 +26,7 @@ from rackwright.domain.errors import Invalid
 from rackwright.settings.execution import ExecutionSettings
 from rackwright.settings.fleet import FleetSettings
 from rackwright.settings.nova import NovaSettings
+from rackwright.settings.retention import RetentionSettings
 from rackwright.settings.values import (
     Moment,
     Positive,
@@ -44,7 +45,7 @@ class SettingsInvalid(Invalid):
     """The settings cannot be used: {reason}."""
 
 
-class Settings(ExecutionSettings, FleetSettings, NovaSettings):
+class Settings(ExecutionSettings, FleetSettings, NovaSettings, RetentionSettings):
     """What an operator can set; immutable once the daemon runs."""
 
     model_config = SettingsConfigDict(
@@ -179,7 +180,6 @@ class Settings(ExecutionSettings, FleetSettings, NovaSettings):
     file_url_allowed_paths: tuple[Path, ...] = Field(
         (Path("/var/lib/rackwright/images"),), description="Folders that file:// images may come from."
     )
-    cache_clean_up_interval: Seconds = Field(3600, description="Time between two removals of unused boot images.")
 
     # Inspection
     inspection_hooks: tuple[str, ...] = Field(
@@ -216,11 +216,6 @@ class Settings(ExecutionSettings, FleetSettings, NovaSettings):
         60, description="Time without a run that a loaded Ansible, from which runs start quickly, is kept; 0: never."
     )
     graceful_shutdown_timeout: Seconds = Field(60, description="Longest wait for runs when the daemon is stopped.")
-
-    # History
-    node_history: bool = Field(True, description="Keep errors and events of nodes.")
-    node_history_max_entries: Seconds = Field(300, description="Entries kept for each node; 0: all.")
-    record_step_flows_in_history: bool = Field(True, description="Keep start and end of step lists in the history.")
 
     @field_validator(
         *("public_endpoint", "external_callback_url", "external_http_url", "keystone_auth_url", "www_authenticate_uri")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,17 @@ def test_a_changed_file_is_downloaded_again_and_an_unchanged_one_is_not(tmp_path
     images.files["/k"], images.etags = b"two", {"/k": '"2"'}
     assert fetch(f"{images.url}/k", tmp_path).read_bytes() == b"two"
     assert len([file for file in tmp_path.iterdir() if "-" in file.name]) == 1
+
+
+def test_each_use_of_a_kept_file_is_to_be_seen_at_its_lock_so_that_it_stays(
+    tmp_path: Path, images: ImageServer
+) -> None:
+    images.files["/k"], images.etags = b"one", {"/k": '"1"'}
+    fetch(f"{images.url}/k", tmp_path)
+    (lock,) = tmp_path.glob("*.lock")
+    os.utime(lock, (0, 0))
+    fetch(f"{images.url}/k", tmp_path)
+    assert lock.stat().st_mtime > 0
 
 
 def test_many_at_once_get_the_same_file(tmp_path: Path, images: ImageServer) -> None:
