@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import io
 import os
 import secrets
@@ -40,6 +41,7 @@ from ansible.utils import vars as unique
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 _SETTINGS: Any = constants  # its names are made when it is imported
+_TRUST = "ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_trust"
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ def load() -> None:
     for file in Path(__file__).parents[1].glob("action/*.py"):
         loader.action_loader.get(f"rackwright.metal.{file.stem}", class_only=True)
     loader.inventory_loader.get("rackwright.metal.wave", class_only=True)
+    importlib.import_module(_TRUST).trust(True)
 
 
 def main(conductor: int, idle: float) -> None:

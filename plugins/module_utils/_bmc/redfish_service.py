@@ -86,7 +86,7 @@ class Service:
         session: Any = self._connector._session
         # Else the environment, its proxies and ~/.netrc are searched for each request anew, in a tenth of its time.
         session.proxies, session.trust_env = around["proxies"], False
-        session.mount("https://", Trusting(around["verify"]))
+        session.mount("https://", Trusting())
         session.hooks["response"].append(self._check_redirect)
         self._auth = _auth(params)
         self._is_lost = False

@@ -9,6 +9,7 @@ request: with those that a Linux system trusts, that is 40 times the work of the
 from __future__ import annotations
 
 import ssl
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,26 +23,34 @@ except ImportError:  # whoever needs them says so
     HTTPAdapter = object  # type: ignore[assignment,misc]  # nothing is made of it then
 
 
+_READING = threading.Lock()
+
+
 class Trusting(HTTPAdapter):
     """Opens connections that check certificates with one context."""
 
-    def __init__(self, authorities: bool | str) -> None:
-        """Take what ``requests`` calls ``verify``; raise OperationError."""
-        self._context = trust(authorities)
-        super().__init__()
-
-    def build_connection_pool_key_attributes(self, *args: Any, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Let connections use the context."""
-        host, _tls = super().build_connection_pool_key_attributes(*args, **kwargs)
-        return host, {"ssl_context": self._context}
+    def build_connection_pool_key_attributes(
+        self, request: Any, verify: Any, cert: Any = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Let connections use the context; raise OperationError when it cannot be made."""
+        host, _tls = super().build_connection_pool_key_attributes(request, verify, cert)
+        return host, {"ssl_context": trust(verify)}
 
     def cert_verify(self, *args: Any, **kwargs: Any) -> None:
         """Give a connection no files to read: the context has read them."""
 
 
-@cache
 def trust(authorities: bool | str) -> ssl.SSLContext:
-    """Return what checks certificates against a file or folder, those that requests trusts (True), or not at all."""
+    """Return what checks certificates against a file or folder, those that requests trusts (True), or not at all.
+
+    Raise OperationError when they cannot be read.
+    """
+    with _READING:  # else all threads of a wave would read them
+        return _read(authorities)
+
+
+@cache
+def _read(authorities: bool | str) -> ssl.SSLContext:
     context: ssl.SSLContext = create_urllib3_context()
     if not authorities:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
