@@ -177,7 +177,7 @@ class PowerSync:
                 before, look = node.power_state, seen[node.uuid]
                 with about(node=node.uuid):
                     verdicts[node.uuid] = self._carry_out(node, look, session)
-                if node.instance_uuid and before is not None and node.power_state not in (before, None):
+                if node.instance_uuid and node.power_state not in (before, None):
                     news.append((node.instance_uuid, node.power_state))
             session.commit()
         if self._world.nova is not None:

@@ -181,11 +181,21 @@ def test_nova_is_told_of_an_instance_that_is_found_in_another_power_state(told: 
     house, there = told
     changed = _instance(house)
     house.node(provision_state="active", power_state=ON)  # without an instance
-    _instance(house, power_state=None)  # nobody knew it, so that nothing has changed
+    _instance(house, power_state=OFF)
     house.script["power.read_power_state"] = Learned({"power_state": OFF})
     _sync(house, 2)
     instance = house.look(changed).instance_uuid
     assert there.wait(1) == [{"name": "power-update", "server_uuid": instance, "tag": "POWER_OFF"}]
+
+
+@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")
+def test_nova_is_told_when_a_bmc_that_was_silent_answers_again(told: tuple[EngineHouse, Cloud]) -> None:
+    house, there = told
+    uuid = _instance(house, power_state=None, maintenance=True, fault=FAULT)
+    house.script["power.read_power_state"] = Learned({"power_state": ON})
+    _sync(house, seconds=301)
+    assert [event["tag"] for event in there.wait(1)] == ["POWER_ON"]
+    assert house.look(uuid).maintenance is False
 
 
 @pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")
