@@ -43,7 +43,7 @@ def dev(session: nox.Session) -> None:
     LINK.parent.mkdir(parents=True, exist_ok=True)
     if not LINK.is_symlink():
         LINK.symlink_to("../../../..")
-    everything = ".[keystone,lab,mariadb,postgresql,top]"
+    everything = ".[keystone,lab,mariadb,nova,postgresql,top]"
     session.run("uv", "pip", "install", "--quiet", "--constraint", PINS, "--group", "dev", "--editable", everything)
 
 

@@ -150,7 +150,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        with _runner(settings, offer) as runner:
+        with _runner(settings, offer) as runner, contextlib.closing(world.nova or contextlib.ExitStack()):
             engine = Conductor(world, runner)
             engine.start()
             gc.freeze()  # as in the API process

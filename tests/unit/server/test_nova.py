@@ -126,6 +126,11 @@ def test_nobody_is_told_where_it_is_not_configured(there: Cloud, given: dict[str
     assert open_nova(Settings(**({**there.settings, **given} if given else {}))) is None
 
 
+def test_an_account_without_a_password_is_refused_at_start(there: Cloud) -> None:
+    with pytest.raises(ValueError, match="nova_auth_url needs nova_password"):
+        Settings(nova_auth_url=there.url)
+
+
 def test_without_its_library_the_start_is_refused(
     there: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
