@@ -27,6 +27,7 @@ from rackwright import __version__, logs
 from rackwright.domain.errors import RackwrightError
 from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
 from rackwright.supervisor import EX_CONFIG, SIGNALS, command
+from rackwright.telemetry import surroundings
 
 if TYPE_CHECKING:
     from rackwright.catalog import Catalog
@@ -213,7 +214,12 @@ def top(options: argparse.Namespace) -> int:
 
 
 def prepare(settings: Settings) -> None:
-    """Make the state directory; raise CannotStart when that is not possible."""
+    """Make the state directory, and let us open many files; raise CannotStart when that is not possible."""
+    if (files := surroundings.allow_files()) < surroundings.FEWEST_FILES:
+        raise CannotStart(
+            reason=f"it may have {files} files open at once, which is too few; "
+            f"allow {surroundings.FEWEST_FILES} at least (LimitNOFILE of its service, or ulimit -Hn)"
+        )
     try:
         settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings.state_dir.chmod(0o700)

@@ -39,6 +39,7 @@ from rackwright.store.ailment import ailment
 from rackwright.store.columns import new_uuid
 from rackwright.store.session import UNAVAILABLE
 from rackwright.store.work import Changes, all_locked
+from rackwright.telemetry import surroundings
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
 
@@ -161,6 +162,10 @@ class Conductor:
         except Fenced as error:
             logger.warning(str(error))
             self._rejoin()
+        except UNAVAILABLE as error:
+            logger.error("%s; the conductor tries again", ailment(error), extra={"cause": str(error)})
+            self._news.wait(AFTER_ERROR)
+            self._news.set()
         except Exception:  # whatever it was (a full disk, a locked database), the next look may do better
             logger.exception("The conductor could not look for work; it tries again")
             self._news.wait(AFTER_ERROR)
@@ -276,8 +281,25 @@ class Conductor:
             except Exception as error:
                 logger.exception("A run broke off")
                 result = RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+            result = self._judged(result)
             labels["status"] = result.status.value
         return result
+
+    def _judged(self, result: RunResult) -> RunResult:
+        """Return how a run ended: one that died while nobody could have carried it out was hindered.
+
+        Its nodes are blameless. They go on when the trouble is over, and have a rest until the next attempt.
+        """
+        if result.status not in (RunStatus.DIED, RunStatus.HINDERED):
+            return result
+        trouble = surroundings.trouble(self._world.settings.state_dir)
+        if trouble is None and result.status is RunStatus.DIED:
+            return result
+        logger.error(
+            "A run was hindered and is tried again: %s", trouble or result.cause, extra={"cause": result.cause}
+        )
+        time.sleep(AFTER_ERROR)
+        return RunResult(RunStatus.HINDERED, cause=trouble or result.cause)
 
 
 class RunListener:

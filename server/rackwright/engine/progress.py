@@ -201,7 +201,7 @@ class Progress:
     def _end(self, run: LiveRun, operation: Operation, node: Node, *, result: RunResult, session: Session) -> None:
         last = run.position + len(run.steps) - 1
         match result.status:
-            case RunStatus.CANCELLED:
+            case RunStatus.CANCELLED | RunStatus.HINDERED:
                 operations.give_back(operation)
             case RunStatus.FINISHED if node.uuid in result.failed:
                 step = operations.current(operation)

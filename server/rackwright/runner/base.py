@@ -37,6 +37,8 @@ class RunStatus(StrEnum):
     """It did not: what it did is not known beyond its lines."""
     CANCELLED = "cancelled"
     """The daemon ended it."""
+    HINDERED = "hindered"
+    """This host could not carry it out, for a reason that has nothing to do with its nodes: a full disk, for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class RunResult:
     failed: Mapping[str, str] = field(default_factory=dict)
     """Host to cause, for tasks that ran host by host."""
     cause: str = ""
-    """Why it died."""
+    """Why it died, or what hindered it."""
 
 
 class Listener(Protocol):

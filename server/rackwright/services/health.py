@@ -12,15 +12,16 @@ from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
 from rackwright.store.ailment import ailment
 from rackwright.store.migrations import is_current
+from rackwright.telemetry.surroundings import trouble
 
 OK = "ok"
 
 
 def checks(context: Context) -> dict[str, str]:
-    """Return ``ok``, or what is wrong, for each part: ``database``, ``migrations`` and ``conductor``.
+    """Return ``ok``, or what is wrong, for each part: ``host``, ``database``, ``migrations`` and ``conductor``.
 
-    A part that cannot be looked at because the one before it fails is wrong too. The texts hold nothing of the set-up:
-    anybody may read them.
+    One of the last three that cannot be looked at because the one before it fails is wrong too. The texts hold nothing
+    of the set-up: anybody may read them.
     """
     found: dict[str, str] = {}
     parts: tuple[tuple[str, Callable[[Context], str]], ...] = (
@@ -34,7 +35,7 @@ def checks(context: Context) -> dict[str, str]:
             found[name] = check(context) if before is None else "not looked at: the part before it is not ready"
         except SQLAlchemyError as error:
             found[name] = _lowered(ailment(error))
-    return found
+    return {"host": trouble(context.settings.state_dir) or OK, **found}
 
 
 def _lowered(text: str) -> str:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from rackwright.telemetry.surroundings import NO_FILES, lacks_files
+
 _DAMAGED = (
     "The file of the database is damaged",
     "restore a copy of it, or move it away with its -wal and -shm files: the daemon then begins with an empty one",
@@ -44,5 +46,7 @@ def ailment(error: BaseException) -> str:
 
 
 def _known(error: BaseException) -> tuple[str, str] | None:
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)
-    return _AILMENTS.get(code & _PRIMARY)
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & _PRIMARY
+    if code == sqlite3.SQLITE_CANTOPEN and lacks_files():
+        return f"The file of the database cannot be opened: {NO_FILES[0]}", NO_FILES[1]
+    return _AILMENTS.get(code)

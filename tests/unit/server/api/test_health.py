@@ -22,7 +22,7 @@ def test_a_whole_service_is_alive_and_ready(house: House) -> None:
     assert answer.status_code == 200
     assert answer.json() == {
         "ready": True,
-        "checks": {"database": "ok", "migrations": "ok", "conductor": "ok"},
+        "checks": {"host": "ok", "database": "ok", "migrations": "ok", "conductor": "ok"},
     }
 
 
@@ -34,6 +34,7 @@ def test_a_silent_conductor_is_named(house: House) -> None:
     assert answer.status_code == 503
     assert answer.json()["ready"] is False
     assert answer.json()["checks"] == {
+        "host": "ok",
         "database": "ok",
         "migrations": "ok",
         "conductor": "no conductor was seen in the last 60 seconds; see its log",

@@ -15,6 +15,9 @@ import pytest
 from rackwright.domain.outcomes import Failed, Learned, WaitFor, Waiting
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import Interface, Phase
+from rackwright.engine import conductor
+from rackwright.engine.waves import LAST_ATTEMPT
+from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
 from tests.unit.server.engine.engine_house import STEPS, EngineHouse, step
 
 OFF, ON = "power off", "power on"
@@ -130,3 +133,31 @@ def test_a_machine_whose_agent_has_called_is_not_booted_again(plant: EngineHouse
     plant.settle()
     assert plant.look(uuid).provision_state == "clean failed"
     assert "something else" not in (plant.look(uuid).last_error or "")
+
+
+class Hindered:
+    """A runner whose host lets it down some times."""
+
+    def __init__(self, runner: Runner, times: int) -> None:
+        self._runner, self.left = runner, times
+
+    def run(self, run: PlaybookRun, listener: Listener) -> RunResult:
+        if self.left:
+            self.left -= 1
+            return RunResult(RunStatus.HINDERED, cause="the disk is full; free space on it")
+        return self._runner.run(run, listener)
+
+
+def test_a_run_that_was_hindered_counts_for_no_node(
+    plant: EngineHouse, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(conductor, "AFTER_ERROR", 0.01)
+    uuid = plant.node(provision_state="manageable")
+    plant.conductor.drop()
+    plant.conductor = conductor.Conductor(plant.world, Hindered(plant.runner, 2 * LAST_ATTEMPT))
+    plant.conductor.start()
+    clean(plant, uuid, ("firmware.update",))
+    plant.settle()
+    assert (plant.look(uuid).provision_state, plant.look(uuid).last_error) == ("manageable", None)
+    assert plant.steps_of(uuid) == ["firmware.update"]
+    assert caplog.text.count("hindered and is tried again: the disk is full; free space on it") == 2 * LAST_ATTEMPT
