@@ -23,7 +23,7 @@ def connected(node: Node, options: Mapping[str, Any]) -> Bmc:
 class BmcAction(WaveAction):
     """Carry out one of the operations of ``_bmc/operations.py``."""
 
-    groups = ("bmc",)
+    groups: ClassVar[tuple[str, ...]] = ("bmc",)
     arguments = BMC_ARGUMENTS
     operation: ClassVar[Callable[..., Change]]
     asks: ClassVar[tuple[tuple[str, str], ...]] = ()
