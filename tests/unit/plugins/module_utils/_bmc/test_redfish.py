@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc import connect, redfish
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
     FIXTURES,
@@ -47,6 +47,30 @@ def test_a_power_state_is_waited_for(bmc: BmcServer) -> None:
         machine.set_power_state("on", 5)
         assert machine.power_state() == "on"
     assert bmc.calls() == [RESET]
+
+
+def test_a_machine_that_takes_long_is_looked_at_ever_more_rarely(bmc: BmcServer) -> None:
+    bmc.power_delay = 1.0
+    with connect(bmc.context()) as machine:
+        machine.set_power_state("on", 10)
+        asked = len(bmc.log)
+        assert machine.power_state() == "on"
+    assert asked < 15, "fifty looks at an even pace"
+    assert len(bmc.log) == asked, "what was just seen is not read again"
+
+
+def test_what_was_read_is_read_again_after_a_while_and_after_a_change(
+    bmc: BmcServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(bmc.context()) as machine:
+        assert machine.power_state() == "off"
+        bmc.resources[SYSTEM]["PowerState"] = "On"
+        assert machine.power_state() == "off", "read a moment ago"
+        with monkeypatch.context() as later:
+            later.setattr(redfish, "FRESH", -1.0)
+            assert machine.power_state() == "on"
+        machine.set_power_state("off", 5)
+        assert machine.power_state() == "off"
 
 
 def test_a_machine_that_does_not_obey_in_time_is_an_error(bmc: BmcServer) -> None:
