@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,24 @@ def test_a_file_is_offered_as_a_link_and_withdrawn(place: Place, tmp_path: Path)
     assert withdraw(place.path)
     assert not withdraw(place.path)
     assert good.read_bytes() == raw()
+
+
+def test_a_file_is_read_once_for_all_nodes_of_a_wave_until_it_changes(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digested: list[str] = []
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda stream, name: (digested.append(name), digest(stream, name))[1])
+    file = tmp_path / "allowed/os.raw"
+    wish = info(f"file://{file}", raw())
+    file.write_bytes(raw())
+    with ThreadPoolExecutor(4) as pool:
+        places = [Place(tmp_path / f"offered-{node}", place.url, place.allowed) for node in range(4)]
+        assert all(image.local for image in pool.map(lambda where: prepare(wish, where), places))
+    assert len(digested) == 1
+    file.write_bytes(raw() + b"more")
+    with pytest.raises(OperationError, match="was wanted"):
+        prepare(wish, place)
 
 
 def test_a_file_whose_checksum_is_wrong_is_not_offered(place: Place, tmp_path: Path) -> None:
