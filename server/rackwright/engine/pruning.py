@@ -17,13 +17,17 @@ from rackwright.engine import driver_calls, recovery
 from rackwright.engine.live import LiveRuns
 from rackwright.engine.world import World
 from rackwright.store import driver_call, pruning
+from rackwright.store.session import reading
 
 FORGOTTEN = timedelta(days=7)
 """Age of folders of Ansible's own that nothing uses any more: no run takes as long."""
 
 
-BATCHES = 20
-"""Transactions that remove operations at a time; what is left then waits for the next time."""
+BATCH = 500
+"""Rows that are removed in one transaction."""
+
+MOST = 10_000
+"""Rows that are removed at a time; what is left then waits for the next time."""
 
 
 def prune(world: World, runs: LiveRuns) -> None:
@@ -42,12 +46,14 @@ def _remove_rows(world: World) -> None:
         driver_call.forget(world.clock() - driver_calls.KEPT, session=session)
         session.commit()
     keep = world.settings.node_operations_max_entries
-    for _ in range(BATCHES if keep else 0):
+    if not keep:
+        return
+    with reading(world.database) as session:
+        surplus = pruning.surplus_operations(keep, most=MOST, session=session)
+    for start in range(0, len(surplus), BATCH):
         with world.acting() as session:
-            removed = pruning.remove_operations(keep, session=session)
+            pruning.remove_operations(surplus[start : start + BATCH], session=session)
             session.commit()
-        if removed < pruning.BATCH:
-            break
 
 
 def _remove_oldest(folder: Path, *, keep: int) -> None:

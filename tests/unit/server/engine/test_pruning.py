@@ -19,6 +19,7 @@ from rackwright.engine.live import LiveRun
 from rackwright.store.driver_call import DriverCall
 from rackwright.store.operation import Operation
 from rackwright.store.session import reading, writing
+from tests.unit.server import databases
 from tests.unit.server.engine.engine_house import EngineHouse
 
 HOUR, DAY = 3600, 86400
@@ -26,8 +27,11 @@ _USED = {"used": 6 * DAY, "unused": 8 * DAY, "held": 8 * DAY}
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[EngineHouse]:
-    built = EngineHouse(tmp_path, node_operations_max_entries=2, deploy_logs_max_files=2, sync_power_state_interval=0)
+def house(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[EngineHouse]:
+    backend = getattr(request, "param", "sqlite")
+    url = "" if backend == "sqlite" else databases.emptied(backend)
+    few = {"node_operations_max_entries": 2, "deploy_logs_max_files": 2, "sync_power_state_interval": 0}
+    built = EngineHouse(tmp_path, database_url=url, **few)
     built.script["power.read_power_state"] = Learned({"power_state": "power on"})
     yield built
     built.close()
@@ -52,6 +56,7 @@ def _prune(house: EngineHouse) -> float:
     return house.clock().timestamp()
 
 
+@pytest.mark.parametrize("house", databases.BACKENDS, indirect=True)
 def test_only_the_newest_operations_of_a_node_are_kept(house: EngineHouse) -> None:
     uuids = [house.node() for _ in range(2)]
     for _ in range(4):
