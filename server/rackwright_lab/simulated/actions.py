@@ -68,8 +68,8 @@ def patch_bios(machine: Machine, body: Data) -> Answer:
 def patch_drive(machine: Machine, name: str, body: Data) -> Answer:
     """Insert or eject a medium by changing the drive itself."""
     image = body.get("Image")
-    if image and not body.get("Inserted"):
-        raise Refused(refusal(400, "PropertyMissing", "Inserted is missing."))
+    if "Image" not in body or (image and not body.get("Inserted")):
+        raise Refused(refusal(400, "PropertyMissing", "Image and, to insert one, Inserted go together."))
     if image:
         machine.insert(name, str(image))
     else:

@@ -34,6 +34,14 @@ def daemon(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Daemon]:
         started.stop()
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """Return a daemon for tests that leave it as it is."""
+    started = Daemon(tmp_path_factory.mktemp("untouched"))
+    yield started
+    started.stop()
+
+
 @both_ways
 def test_ten_nodes_go_through_their_life_in_a_run_for_each_phase(daemon: Daemon) -> None:
     uuids = daemon.create(10)
@@ -56,7 +64,8 @@ def step(key: str, **more: Any) -> dict[str, Any]:
     return {"interface": interface, "step": name, **more}
 
 
-def test_the_other_verbs_run_their_playbooks_too(daemon: Daemon) -> None:
+def test_the_other_verbs_run_their_playbooks_too(untouched: Daemon) -> None:
+    daemon = untouched
     daemon.client.headers["X-OpenStack-Ironic-API-Version"] = "1.115"
     (adopted,) = daemon.create(1)
     (child,) = daemon.create(1, parent_node=adopted)
@@ -82,16 +91,18 @@ def test_the_other_verbs_run_their_playbooks_too(daemon: Daemon) -> None:
     daemon.bring([adopted], "deleted", "available")
 
 
-def test_nobody_waits_for_a_slow_node(daemon: Daemon) -> None:
-    (slow,) = daemon.create(1, driver_info={"fake_power_delay": "25"})
+def test_nobody_waits_for_a_slow_node(untouched: Daemon) -> None:
+    daemon = untouched
+    (slow,) = daemon.create(1, driver_info={"fake_power_delay": "15"})
     quick = daemon.create(9)
     daemon.verb([slow, *quick], "manage")
-    until(lambda: daemon.reached(quick, "manageable"), 22, "nine nodes manageable")
+    until(lambda: daemon.reached(quick, "manageable"), 12, "nine nodes manageable")
     assert daemon.nodes()[slow]["provision_state"] == "verifying"
     until(lambda: daemon.reached([slow], "manageable"), 60, "the slow one manageable too")
 
 
-def test_a_node_that_fails_says_why_and_the_others_go_on(daemon: Daemon) -> None:
+def test_a_node_that_fails_says_why_and_the_others_go_on(untouched: Daemon) -> None:
+    daemon = untouched
     (bad,) = daemon.create(1, driver_info={"fake_fail": "read_power_state"})
     good = daemon.create(3)
     daemon.verb([bad, *good], "manage")
@@ -101,21 +112,23 @@ def test_a_node_that_fails_says_why_and_the_others_go_on(daemon: Daemon) -> None
     assert "power.read_power_state" in failed and "Remove fake_fail" in failed
 
 
-@both_ways
-def test_every_node_arrives_however_often_the_conductor_is_killed(daemon: Daemon) -> None:
+@pytest.mark.parametrize(
+    ("daemon", "way"),
+    [
+        (0, {"manage": "manageable"}),
+        (60, {"manage": "manageable", "provide": "available", "active": "active"}),
+    ],
+    ids=["plain", "forked"],
+    indirect=["daemon"],
+)
+def test_every_node_arrives_however_often_the_conductor_is_killed(daemon: Daemon, way: dict[str, str]) -> None:
     uuids = daemon.create(10, driver_info={"fake_delay": "0.3"})
-    daemon.verb(uuids, "manage")
-    for target, before, after in (
-        (None, "enroll", "manageable"),
-        ("provide", "manageable", "available"),
-        ("active", "available", "active"),
-    ):
-        if target:
-            daemon.verb(uuids, target)
+    for target, state in way.items():
+        daemon.verb(uuids, target)
         for pause in (0.4, 1.1, 1.9):
             time.sleep(pause)
             daemon.kill("conductor")
-        until(lambda after=after: daemon.reached(uuids, after), 120, f"{before} to {after}")
+        until(lambda state=state: daemon.reached(uuids, state), 120, f"{target} to {state}")
 
 
 def test_the_api_comes_back_when_it_dies_and_on_the_same_port(daemon: Daemon) -> None:
@@ -179,8 +192,8 @@ def test_a_taken_port_is_told(tmp_path: Path) -> None:
     assert f"port {port}" in ended.stderr and "--port" in ended.stderr
 
 
-def test_a_second_daemon_on_the_same_state_is_refused(daemon: Daemon) -> None:
-    ended = _run("serve", "--state-dir", str(daemon.state), "--port", str(free_port()))
+def test_a_second_daemon_on_the_same_state_is_refused(untouched: Daemon) -> None:
+    ended = _run("serve", "--state-dir", str(untouched.state), "--port", str(free_port()))
     assert ended.returncode == 78
     assert "another daemon" in ended.stderr
 
