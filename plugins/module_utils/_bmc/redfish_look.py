@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
+from urllib.request import getproxies
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish import POWER
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
@@ -65,8 +66,8 @@ def power_state(params: Mapping[str, Any], path: str) -> str:
 
 
 def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
-    around = _environment().merge_environment_settings(base, {}, None, verification(params["verify_ca"]), None)
-    if around["proxies"]:
+    has_proxies, verify = surroundings(verification(params["verify_ca"]))
+    if has_proxies and requests.utils.get_environ_proxies(base):
         raise ShortWayClosed
     headers = {"Accept": "application/json", "OData-Version": "4.0", "Connection": "close"}
     if params["username"] and params["auth_type"] != "none":
@@ -74,7 +75,7 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
         headers["Authorization"] = urllib3.util.make_headers(basic_auth=account)["authorization"]
     secure: dict[str, Any] = {}
     if base.startswith("https:"):
-        secure["ssl_context"] = trust(around["verify"])
+        secure["ssl_context"] = trust(verify)
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it is what the operator has chosen
     timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=READ_TIMEOUT)
     with urllib3.connection_from_url(base, retries=False, timeout=timeout, **secure) as pool:
@@ -83,6 +84,7 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
 
 
 @cache
-def _environment() -> requests.Session:
-    """Return what knows the proxies and the authorities that the environment names."""
-    return requests.Session()
+def surroundings(verify: bool | str) -> tuple[bool, bool | str]:
+    """Return whether the environment names proxies, and against what certificates are checked: it stays as it is."""
+    around = requests.Session().merge_environment_settings("https://bmc.invalid", {}, None, verify, None)
+    return bool(getproxies()), around["verify"]

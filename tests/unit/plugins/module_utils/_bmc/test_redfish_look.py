@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_look import ShortWayClosed, power_state
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_look import (
+    ShortWayClosed,
+    power_state,
+    surroundings,
+)
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import certificate
 from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
     SYSTEM,
@@ -85,10 +89,12 @@ def test_where_it_cannot_be_gone_it_is_closed(bmc: BmcServer, more: dict[str, st
 
 def test_a_proxy_of_the_environment_is_left_to_the_whole_way(bmc: BmcServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    surroundings.cache_clear()
     with pytest.raises(ShortWayClosed):
         power_state(bmc.context(), SYSTEM)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert power_state(bmc.context(), SYSTEM) == "off"
+    surroundings.cache_clear()
 
 
 def test_a_redirect_takes_no_password_elsewhere(bmc: BmcServer) -> None:
