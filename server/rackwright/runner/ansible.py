@@ -34,6 +34,13 @@ LINE = "@node "
 MARK = "@mark "
 """How the lines begin that action plugins write for us."""
 
+_CONFIG = """\
+# Settings of runs come from the daemon; this file keeps others out.
+[defaults]
+# ansible-playbook looks for results of its tasks this often, seconds; one task serves many nodes, and takes long.
+internal_poll_interval = 0.02
+"""
+
 POLL = 0.2
 """Seconds between two looks whether a run is to be ended."""
 
@@ -269,7 +276,7 @@ def _cause(data: Mapping[str, Any]) -> str:
 def environment_of(home: Path, roots: tuple[Path, ...], forks: int) -> dict[str, str]:
     """Return the variables that make a run independent of who started the daemon."""
     config = home / "ansible.cfg"
-    config.write_text("# Settings of runs come from the daemon; this file keeps others out.\n", encoding="utf-8")
+    config.write_text(_CONFIG, encoding="utf-8")
     beside = Path(sys.executable).parent
     return {
         "PATH": f"{beside}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
