@@ -29,9 +29,7 @@ _READING = threading.Lock()
 class Trusting(HTTPAdapter):
     """Opens connections that check certificates with one context."""
 
-    def build_connection_pool_key_attributes(
-        self, request: Any, verify: Any, cert: Any = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
         """Let connections use the context; raise OperationError when it cannot be made."""
         host, _tls = super().build_connection_pool_key_attributes(request, verify, cert)
         return host, {"ssl_context": trust(verify)}
@@ -40,7 +38,7 @@ class Trusting(HTTPAdapter):
         """Give a connection no files to read: the context has read them."""
 
 
-def trust(authorities: bool | str) -> ssl.SSLContext:
+def trust(authorities: bool | str | None) -> ssl.SSLContext:
     """Return what checks certificates against a file or folder, those that requests trusts (True), or not at all.
 
     Raise OperationError when they cannot be read.
@@ -50,7 +48,7 @@ def trust(authorities: bool | str) -> ssl.SSLContext:
 
 
 @cache
-def _read(authorities: bool | str) -> ssl.SSLContext:
+def _read(authorities: bool | str | None) -> ssl.SSLContext:
     context: ssl.SSLContext = create_urllib3_context()
     if not authorities:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
