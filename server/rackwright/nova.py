@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rackwright.domain.errors import Invalid
@@ -69,7 +69,7 @@ def open_nova(settings: Settings) -> Nova | None:
     verify = str(settings.nova_cafile) if settings.nova_cafile else True
     session = Session(auth=account, verify=verify, timeout=settings.nova_timeout)
     override = settings.nova_endpoint_override
-    where = {"compute_endpoint_override": override} if override else {}
+    where: dict[str, Any] = {"compute_endpoint_override": override} if override else {}
     cloud = Connection(session=session, region_name=settings.nova_region_name, **where)
     return Nova(cloud.compute.post, pause=PAUSE)
 
@@ -135,6 +135,7 @@ class Nova:
     def _send(self, batch: Mapping[str, str]) -> None:
         events = [{"name": "power-update", "server_uuid": server, "tag": tag} for server, tag in batch.items()]
         answer = self._post(EVENTS, json={"events": events}, microversion=MICROVERSION)
+        told: Sequence[Mapping[str, Any]]
         if answer.status_code == _UNKNOWN:  # of all servers
             told = [{"server_uuid": server, "code": _UNKNOWN} for server in batch]
         elif answer.status_code >= _ACCEPTED:

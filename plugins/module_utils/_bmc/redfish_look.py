@@ -87,4 +87,4 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
 def surroundings(verify: bool | str) -> tuple[bool, bool | str]:
     """Return whether the environment names proxies, and against what certificates are checked: it stays as it is."""
     around = requests.Session().merge_environment_settings("https://bmc.invalid", {}, None, verify, None)
-    return bool(getproxies()), around["verify"]
+    return bool(getproxies()), around["verify"] or False

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import delete, func
-from sqlmodel import Session, col, select
+from sqlalchemy import delete, func, select
+from sqlmodel import Session, col
 
 from rackwright.store.operation import Operation
 
@@ -18,9 +18,13 @@ def surplus_operations(keep: int, *, most: int, session: Session) -> Sequence[in
     It looks at all operations that there are: ask in a session that only reads, for which nobody waits.
     """
     newest_first = func.row_number().over(partition_by=col(Operation.node_id), order_by=col(Operation.id).desc())
-    over = select(col(Operation.id).label("id"), newest_first.label("place"))
-    ranked = over.where(col(Operation.finished_at).is_not(None)).subquery()
-    return session.exec(select(ranked.c.id).where(ranked.c.place > keep).limit(most)).all()
+    ranked = (
+        select(col(Operation.id).label("id"), newest_first.label("place"))
+        .where(col(Operation.finished_at).is_not(None))
+        .subquery()
+    )
+    found = select(ranked.c.id).where(ranked.c.place > keep).limit(most)
+    return session.connection().execute(found).scalars().all()
 
 
 def remove_operations(keys: Collection[int], *, session: Session) -> None:
