@@ -26,7 +26,7 @@ RUNNING, SUCCEEDED, FAILED, MISMATCH = "RUNNING", "SUCCEEDED", "FAILED", "CLEAN_
 MANAGERS = {"simulated_hardware_manager": "1.0"}
 KINDS = ("clean", "deploy", "service")
 ERASES = "erase_devices"
-_TRIES = 3  # to fetch an image
+_TRIES, _REST = 10, 1.0  # to fetch an image, and seconds between two; the real agent rests 10 of them
 
 
 def _step(name: str, interface: str = "deploy", priority: int = 0) -> Data:
@@ -218,7 +218,7 @@ class Commands:
             try:
                 return await self._sum(url, algorithm)
             except aiohttp.ClientError:
-                await asyncio.sleep(self._options.step)
+                await asyncio.sleep(_REST)
         return await self._sum(url, algorithm)
 
     async def _sum(self, url: str, algorithm: str) -> str:

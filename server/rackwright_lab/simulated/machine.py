@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import aiohttp
@@ -19,6 +20,7 @@ from rackwright_lab.simulated.history import History
 from rackwright_lab.simulated.options import SimulatedOptions
 
 ON, OFF = "On", "Off"
+_TRIES, _REST = 20, 1.0  # to fetch what is booted, and seconds between two, as BMCs read on when a server returns
 _IGNORED = "boot-override-accepted-but-ignored"
 
 
@@ -195,10 +197,10 @@ class Machine:
         client, script = self.around.client, self.around.options.network_boot
         drives = {"Cd": self.media["Cd"], "Usb": self.media["Usb"], "UefiHttp": self.boot.uri}
         if url := drives.get(target):
-            parameters = await disc_parameters(client, url)
+            parameters = await _persistently(partial(disc_parameters, client, url))
             self._booted("disc", url)
         elif target == "Pxe" and script:
-            parameters = await script_parameters(client, script)
+            parameters = await _persistently(partial(script_parameters, client, script))
             self._booted("network", script)
         else:
             self._booted("image" if self.image else "nothing", self.image or "the disk is empty")
@@ -212,6 +214,16 @@ class Machine:
 
 _CUTS = ("ForceOff", "GracefulShutdown", "ForceRestart", "GracefulRestart", "PowerCycle", "PushPowerButton")
 _STARTS = ("On", "ForceOn", "ForceRestart", "GracefulRestart", "PowerCycle")
+
+
+async def _persistently(read: Callable[[], Awaitable[Mapping[str, str]]]) -> Mapping[str, str]:
+    """Read over the network, again and again for a while when nobody listens at the other end."""
+    for _attempt in range(_TRIES - 1):
+        try:
+            return await read()
+        except aiohttp.ClientConnectionError:
+            await asyncio.sleep(_REST)
+    return await read()
 
 
 def _is_possible(name: str, value: Any) -> bool:

@@ -81,14 +81,45 @@ def running(folder: Path, machines: int, *arguments: str) -> Iterator[Rack]:
         assert process.wait(30) == 0, (folder / "rack.log").read_text()
 
 
+def make_files(folder: Path) -> Path:
+    """Make small files that stand for kernel, ramdisk and image; return the folder."""
+    folder.mkdir(parents=True)
+    for name, size in (("kernel", 4096), ("ramdisk", 4096), ("esp", 4096), ("image", 65536)):
+        (folder / name).write_bytes(name[:1].encode() * size)
+    return folder
+
+
+def node_of(machine: Data, rack: Rack, files: Path) -> Data:
+    """Return the node that a client creates for a machine of a rack."""
+    info = {
+        "redfish_address": machine["redfish"],
+        "redfish_system_id": machine["system"],
+        "redfish_username": rack.facts["username"],
+        "redfish_password": rack.facts["password"],
+        "deploy_kernel": f"file://{files / 'kernel'}",
+        "deploy_ramdisk": f"file://{files / 'ramdisk'}",
+        "bootloader": f"file://{files / 'esp'}",
+    }
+    image = files / "image"
+    return {
+        "driver": "redfish",
+        "name": machine["name"],
+        "driver_info": info,
+        "properties": {"capabilities": "boot_mode:uefi"},
+        "instance_info": {
+            "image_source": f"file://{image}",
+            "image_os_hash_algo": "sha256",
+            "image_os_hash_value": hashlib.sha256(image.read_bytes()).hexdigest(),
+            "image_disk_format": "raw",
+        },
+    }
+
+
 class Fleet(Daemon):
     """A daemon for all machines of a rack; their kernel, ramdisk and image are small files."""
 
     def __init__(self, folder: Path, rack: Rack, **settings: object) -> None:
-        self.rack, self.files = rack, folder / "files"
-        self.files.mkdir(parents=True)
-        for name, size in (("kernel", 4096), ("ramdisk", 4096), ("esp", 4096), ("image", 65536)):
-            (self.files / name).write_bytes(name[:1].encode() * size)
+        self.rack, self.files = rack, make_files(folder / "files")
         given = {
             "enabled_hardware_types": json.dumps(["redfish"]),
             "file_url_allowed_paths": json.dumps([str(self.files)]),
@@ -104,29 +135,7 @@ class Fleet(Daemon):
         return [self._enroll(machine) for machine in chosen]
 
     def _enroll(self, machine: Data) -> str:
-        info = {
-            "redfish_address": machine["redfish"],
-            "redfish_system_id": machine["system"],
-            "redfish_username": self.rack.facts["username"],
-            "redfish_password": self.rack.facts["password"],
-            "deploy_kernel": f"file://{self.files / 'kernel'}",
-            "deploy_ramdisk": f"file://{self.files / 'ramdisk'}",
-            "bootloader": f"file://{self.files / 'esp'}",
-        }
-        image = self.files / "image"
-        body = {
-            "driver": "redfish",
-            "name": machine["name"],
-            "driver_info": info,
-            "properties": {"capabilities": "boot_mode:uefi"},
-            "instance_info": {
-                "image_source": f"file://{image}",
-                "image_os_hash_algo": "sha256",
-                "image_os_hash_value": hashlib.sha256(image.read_bytes()).hexdigest(),
-                "image_disk_format": "raw",
-            },
-        }
-        uuid = str(self.done("POST", "/v1/nodes", body)["uuid"])
+        uuid = str(self.done("POST", "/v1/nodes", node_of(machine, self.rack, self.files))["uuid"])
         self.done("POST", "/v1/ports", {"node_uuid": uuid, "address": machine["mac"]})
         return uuid
 

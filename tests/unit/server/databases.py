@@ -47,12 +47,17 @@ class Server:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen([*_starter(), *self._serve], stdout=log, stderr=log, cwd=self.folder)
+        self.revive()
         end = time.monotonic() + 30
         while not self._answers():
             assert time.monotonic() < end, (self.folder / "log").read_text()
             time.sleep(0.05)
+
+    def revive(self) -> None:
+        """Start it unless it runs, and do not wait."""
+        if self.process is None or self.process.poll() is not None:
+            with (self.folder / "log").open("ab") as log:
+                self.process = subprocess.Popen([*_starter(), *self._serve], stdout=log, stderr=log, cwd=self.folder)
 
     def recreate(self, name: str = NAME) -> str:
         """Make a database without tables in place of the former one; return its URL."""
@@ -113,19 +118,29 @@ def _folder() -> Path:
     return folder
 
 
-def postgresql() -> Server:
-    """Start a new PostgreSQL."""
+def postgresql(network: str | None = None) -> Server:
+    """Start a new PostgreSQL, at its socket alone, or open to a network that is ours too."""
     folder, (programs, *_) = _folder(), sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     data = folder / "data"
     common = ("--username=tester", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale")
-    settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "shared_buffers=16MB")
-    return Server(
+    settings = (
+        f"listen_addresses={'*' if network else ''}",
+        f"unix_socket_directories={folder}",
+        *("fsync=off", "shared_buffers=16MB", "max_connections=300"),
+    )
+    started = Server(
         folder / ".s.PGSQL.5432",
         initialise=[str(programs / "initdb"), f"--pgdata={data}", *common],
         serve=[str(programs / "postgres"), "-D", str(data), *(word for each in settings for word in ("-c", each))],
         admin="postgres",
         url=lambda name: f"postgresql://tester@/{name}?host={folder}",
     )
+    if network:
+        with (data / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all all {network} trust\n")
+        assert started.process is not None
+        started.process.send_signal(signal.SIGHUP)
+    return started
 
 
 def mariadb() -> Server:
