@@ -210,6 +210,10 @@ class Allocator:
         self._world, self._power = world, power
         self._memory = _Memory()
 
+    def remembers(self) -> bool:
+        """Tell whether something is to be forgotten when no allocation waits any more."""
+        return bool(self._memory.looks or self._memory.tries or self._memory.wake_at)
+
     def next_look(self) -> datetime | None:
         """Return when an allocation is to be tried again."""
         return min(self._memory.wake_at.values(), default=None)

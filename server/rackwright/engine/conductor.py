@@ -37,8 +37,8 @@ from rackwright.engine.world import World
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
 from rackwright.store.ailment import ailment
 from rackwright.store.columns import new_uuid
-from rackwright.store.session import UNAVAILABLE
-from rackwright.store.work import Changes, all_locked
+from rackwright.store.session import UNAVAILABLE, reading
+from rackwright.store.work import Changes, all_locked, to_do
 from rackwright.telemetry import surroundings
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import RUN_SECONDS, WAVE_NODES
@@ -143,13 +143,15 @@ class Conductor:
             return
         if looks_due:
             timeouts.wake(self._world)
-        growing = self._start_ready()
-        self._looks.add(self._allocator.work())
+        with reading(self._world.database) as session:
+            there = to_do(session=session)
+        growing = self._start_ready() if there.ready else None
+        if there.wished or self._allocator.remembers():
+            self._looks.add(self._allocator.work())
         self._start_looks()
-        for run, listener, conclude in self._calls.work(self._free_slots()):
-            self._runs.add(run)
-            self._launch(run, f"rackwright.metal.{run.phase}", listener, conclude)
-        due = (timeouts.next_look(self._world), self._allocator.next_look(), growing)
+        if there.called:
+            self._start_calls()
+        due = (there.wake_at, self._allocator.next_look(), growing)
         self._next_look = min((each for each in due if each is not None), default=None)
 
     def idle(self) -> bool:
@@ -234,6 +236,11 @@ class Conductor:
                 session.add_all((operation, node))
                 claimed[node.uuid] = uuid
         return claimed
+
+    def _start_calls(self) -> None:
+        for run, listener, conclude in self._calls.work(self._free_slots()):
+            self._runs.add(run)
+            self._launch(run, f"rackwright.metal.{run.phase}", listener, conclude)
 
     def _start_looks(self) -> None:
         for run in self._looks.take(self._free_slots()):

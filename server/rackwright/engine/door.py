@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from rackwright.domain.errors import Invalid, RackwrightError
 
 logger = logging.getLogger(__name__)
@@ -76,7 +78,7 @@ class _Handler(socketserver.StreamRequestHandler):
             reply: dict[str, Any] = {"nodes": self._answer(self.rfile.readline(_LONGEST_LINE))}
         except RackwrightError as error:
             reply = {"error": str(error)}
-        self.wfile.write(json.dumps(reply, default=str).encode() + b"\n")
+        self.wfile.write(_written(reply) + b"\n")
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -86,6 +88,13 @@ class _Handler(socketserver.StreamRequestHandler):
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise Invalid('A request at the door is one line of JSON such as {"run": "..."}.') from error
         return self.server.answer(run, index, None if mark is None else str(mark))
+
+
+def _written(reply: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(reply, default=str)
+    except TypeError:  # half of a surrogate pair, as some firmware reports it
+        return json.dumps(reply, default=str).encode()
 
 
 def _uid(connection: socket.socket) -> int:

@@ -147,7 +147,7 @@ class Progress:
                 logger.warning(
                     "What a run tells is stored node by node", extra={"run": run.run_id, "cause": str(error)}
                 )
-        failures = [error for uuid in left if (error := self._alone(run, uuid, deal)) is not None]
+        failures = [failure for uuid in left if (failure := self._alone(run, uuid, deal)) is not None]
         if failures:
             raise failures[0]
 

@@ -48,12 +48,6 @@ def expire(world: World) -> bool:
     return _each_due(world, lambda operation, at: _past(operation.deadline_at, at), _end)
 
 
-def next_look(world: World) -> datetime | None:
-    """Return the time of the next look that some operation waits for."""
-    with reading(world.database) as session:
-        return work.next_wake(session=session)
-
-
 def _past(moment: datetime | None, at: datetime) -> bool:
     return moment is not None and moment <= at
 

@@ -75,7 +75,7 @@ class Sealer:
 
     def unseal(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the object with its secrets in clear; raise OperationFailed when the key does not fit."""
-        return _mapped(data, secret=lambda value: value, sealed=self._open)
+        return {name: self._opened(value) for name, value in data.items()}
 
     def mask(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the object with every secret shown as ``******``; nothing is opened."""
@@ -83,6 +83,11 @@ class Sealer:
 
     def _close(self, value: Any) -> dict[str, str]:
         return {SEALED: self._fernet.encrypt(json.dumps(value).encode()).decode()}
+
+    def _opened(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._open(value) if SEALED in value else {name: self._opened(each) for name, each in value.items()}
+        return [self._opened(each) for each in value] if isinstance(value, list) else value
 
     def _open(self, value: Any) -> Any:
         try:

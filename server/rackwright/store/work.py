@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -54,6 +55,28 @@ _DUE = select(Operation.id).where(
 _WISHED = select(Allocation.id).where(col(Allocation.state) == AllocationState.ALLOCATING)
 _CALLED = select(DriverCall.id).where(col(DriverCall.status) == OperationStatus.READY)
 _ANY_WORK = select(or_(_READY.exists(), _DUE.exists(), _WISHED.exists(), _CALLED.exists()))
+_FIRST_WAKE = select(func.min(Operation.wake_at)).where(col(Operation.status) == OperationStatus.WAITING)
+_TO_DO = select_columns(_READY.exists(), _WISHED.exists(), _CALLED.exists(), _FIRST_WAKE.scalar_subquery())
+
+
+@dataclass(frozen=True, slots=True)
+class ToDo:
+    """Which kinds of work there are."""
+
+    ready: bool
+    """Operations."""
+    wished: bool
+    """Allocations."""
+    called: bool
+    """Methods of drivers."""
+    wake_at: datetime | None
+    """The next look that a waiting operation has asked for."""
+
+
+def to_do(*, session: Session) -> ToDo:
+    """Return which kinds of work there are, in one query."""
+    ready, wished, called, wake_at = session.connection().execute(_TO_DO).one()
+    return ToDo(bool(ready), bool(wished), bool(called), wake_at)
 
 
 def locked(uuid: str, *, session: Session, wait: bool = True) -> tuple[Operation, Node] | None:
@@ -73,7 +96,7 @@ def all_locked(uuids: Collection[str], *, session: Session) -> Mapping[str, tupl
 
 
 def _locked(uuids: Collection[str], session: Session, *, wait: bool) -> dict[str, tuple[Operation, Node]]:
-    known = col(Operation.uuid).in_(uuids)
+    known: ColumnElement[bool] = col(Operation.uuid).in_(uuids)
     if locks_rows(session):
         owners = select(Operation.node_id).where(known)
         first = select(Node.id).where(col(Node.id).in_(owners)).with_for_update(skip_locked=not wait)
@@ -81,12 +104,6 @@ def _locked(uuids: Collection[str], session: Session, *, wait: bool) -> dict[str
     both = select(Operation, Node).join(Node, col(Operation.node_id) == col(Node.id)).where(known)
     found = session.exec(both.with_for_update().execution_options(populate_existing=True)).all()
     return {operation.uuid: (operation, node) for operation, node in found}
-
-
-def next_wake(*, session: Session) -> datetime | None:
-    """Return the time of the next look that a waiting operation has asked for."""
-    first = select(func.min(Operation.wake_at)).where(col(Operation.status) == OperationStatus.WAITING)
-    return session.exec(first).one()
 
 
 def unfinished_uuids(*, session: Session) -> set[str]:
@@ -154,8 +171,8 @@ def ready(*, owners: bool, session: Session) -> Sequence[tuple[Any, ...]]:
 
     With ``owners`` also UUID, hardware type and conductor group of each one's node.
     """
-    wanted = select_columns(Operation.uuid, Operation.updated_at)
-    if owners:
-        wanted = wanted.add_columns(Node.uuid, Node.driver, Node.conductor_group).join(Node)
+    owner = (col(Node.uuid), col(Node.driver), col(Node.conductor_group)) if owners else ()
+    wanted = select_columns(col(Operation.uuid), col(Operation.updated_at), *owner)
+    wanted = wanted.join(Node) if owners else wanted
     ready = wanted.where(col(Operation.status) == OperationStatus.READY, col(Operation.finished_at).is_(None))
     return [tuple(row) for row in session.connection().execute(ready.order_by(col(Operation.id)))]
