@@ -121,7 +121,7 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
     _keep_numbers(settings, "api")
     with _inherited(options.socket) or _listening(settings) as listener:
         app = create_app(settings)
-        gc.freeze()  # all of it stays: do not look for garbage in it whenever a long list is answered
+        _settle()
         config = uvicorn.Config(
             app, loop="uvloop", http="httptools", log_config=None, access_log=False, server_header=False
         )
@@ -154,7 +154,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
         with _runner(settings, offer) as runner, contextlib.closing(world.nova or contextlib.ExitStack()):
             engine = Conductor(world, runner)
             engine.start()
-            gc.freeze()  # as in the API process
+            _settle()
             _log.info("The conductor works", extra={"host": settings.conductor_host})
             engine.serve(stop)
     return 0
@@ -179,6 +179,13 @@ def _runner(settings: Settings, offer: Catalog) -> Iterator[Runner]:
     with contextlib.closing(here):
         hosts = settings.execution_destinations
         yield Elsewhere(here, hosts=hosts, runs=runs, ssh=ssh, timeout=settings.run_timeout) if hosts else here
+
+
+def _settle() -> None:
+    """Give back what only the start needed; never look for garbage in the rest, as each long list would have it."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    gc.freeze()
 
 
 def worker(settings: Settings, options: argparse.Namespace) -> int:

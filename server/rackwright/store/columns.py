@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import JSON, DateTime, Dialect, Text
-from sqlalchemy.dialects.mysql import DATETIME
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import TypeCompiler
 from sqlalchemy.types import TypeDecorator
@@ -33,7 +32,7 @@ def new_uuid() -> str:
 class UtcDateTime(TypeDecorator[datetime]):
     """A time zone aware time, stored without its zone as UTC; a naive one is refused."""
 
-    impl = DateTime().with_variant(DATETIME(fsp=6), "mysql")
+    impl = DateTime
     cache_ok = True
 
     @override
@@ -49,6 +48,12 @@ class UtcDateTime(TypeDecorator[datetime]):
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Give a stored time its zone back."""
         return None if value is None else value.replace(tzinfo=UTC)
+
+
+@compiles(UtcDateTime, "mysql")
+def _to_the_microsecond(_type: UtcDateTime, _compiler: TypeCompiler, **_: Any) -> str:
+    """Return the type of times in MariaDB, whose own keeps whole seconds only."""
+    return "DATETIME(6)"
 
 
 def json_object() -> Any:
