@@ -24,7 +24,10 @@ from rackwright.store.operation import OperationStatus
 from rackwright.store.session import reading
 
 COMPANY = timedelta(seconds=1)
-"""How long a node waits at most for others that need the same."""
+"""How long a node waits at most for others that need the same, while a run for such nodes goes on."""
+
+COMPANY_UNDER_LOAD = timedelta(seconds=4)
+"""The same where half of the slots are taken: more runs would only slow one another down."""
 
 Place = tuple[str, str]
 """Something that nodes share: ``("rack", its name)`` or ``("bmc", its address)``."""
@@ -85,16 +88,16 @@ def choose(ordered: Iterable[Wave], busy: Counter[Lane], *, free: int, slots: in
     return found
 
 
-def growing(formed: Iterable[Wave], busy: Counter[Lane], *, size: int, at: datetime) -> Sequence[Wave]:
+def growing(formed: Iterable[Wave], busy: Counter[Lane], *, size: int, begun_after: datetime) -> Sequence[Wave]:
     """Return the waves that others may join before they start.
 
-    That is so for ``COMPANY`` at most, while a run of their lane goes on or is about to start, and as long as they have
-    less than ``size`` nodes; not for those that are on their own because something went wrong.
+    Those are waves of a lane that has a run already, or is about to get one, with less than ``size`` nodes, none of
+    which has waited since ``begun_after`` or longer; and none that is on its own because something went wrong.
     """
     used, found = Counter(busy), list[Wave]()
     for wave in formed:
         troubled = wave.lane == ALONE or wave.members[0].attempts > 0
-        if used[wave.lane] and not troubled and len(wave.members) < size and at < wave.since + COMPANY:
+        if used[wave.lane] and not troubled and len(wave.members) < size and wave.since > begun_after:
             found.append(wave)
         used[wave.lane] += 1
     return found
@@ -115,8 +118,9 @@ class Admission:
         settings = self._world.settings
         formed = waves.form(hosts.placed(self._below_limits(ready), self._world), size=settings.wave_size)
         busy = self._runs.lanes()
-        young = growing(formed, busy, size=settings.wave_size, at=self._world.clock())
-        self.next_look = min((wave.since + COMPANY for wave in young), default=None)
+        patience = COMPANY_UNDER_LOAD if 2 * free <= settings.run_slots else COMPANY
+        young = growing(formed, busy, size=settings.wave_size, begun_after=self._world.clock() - patience)
+        self.next_look = min((wave.since + patience for wave in young), default=None)
         grown = [wave for wave in formed if wave not in young]
         chosen = choose(in_turns(grown, busy, self._served), busy, free=free, slots=settings.run_slots)
         lanes = [wave.lane for wave in chosen]

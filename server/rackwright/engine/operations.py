@@ -108,7 +108,8 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
 
 def wake(session: Session, node: Node, reason: WaitFor, *, facts: dict[str, Any] | None = None) -> None:
     """Make the operation that waits for ``reason`` ready; ``facts`` came with what it waited for."""
-    operation = rows.unfinished_of(node.id or 0, session=session)
+    with session.no_autoflush:  # else the node is written twice
+        operation = rows.unfinished_of(node.id or 0, session=session)
     if operation is None or operation.waits_for != reason:
         return
     operation.facts = {**operation.facts, **(facts or {})}

@@ -77,17 +77,17 @@ def test_with_one_slot_everybody_may_have_it() -> None:
 
 def test_nodes_wait_a_little_for_others_while_a_run_of_their_kind_goes_on() -> None:
     (wave,) = form([ready(1), ready(2)], size=9)
-    soon, later = wave.since + COMPANY / 2, wave.since + COMPANY
-    assert growing([wave], Counter(), size=9, at=soon) == [], "a lone node starts at once"
-    assert growing([wave], Counter({wave.lane: 1}), size=9, at=soon) == [wave]
-    assert growing([wave], Counter({wave.lane: 1}), size=9, at=later) == []
-    assert growing([wave], Counter({wave.lane: 1}), size=2, at=soon) == [], "it is full"
+    before = wave.since - COMPANY / 2
+    assert growing([wave], Counter(), size=9, begun_after=before) == [], "a lone node starts at once"
+    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=before) == [wave]
+    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=wave.since) == []
+    assert growing([wave], Counter({wave.lane: 1}), size=2, begun_after=before) == [], "it is full"
 
 
 @pytest.mark.parametrize("trouble", [{"alone": True}, {"attempts": 1, "before": "run-1"}])
 def test_nodes_in_trouble_do_not_wait_for_others(trouble: dict[str, Any]) -> None:
     (wave,) = form([ready(1, **trouble)], size=9)
-    assert growing([wave], Counter({wave.lane: 1}), size=9, at=wave.since) == []
+    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=wave.since - COMPANY) == []
 
 
 def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse) -> None:
