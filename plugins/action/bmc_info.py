@@ -11,7 +11,7 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations i
 from ansible_collections.rackwright.metal.plugins.plugin_utils._bmc import BmcAction, connected
 from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Done, Node, Outcome
 
-_SHORT_WAYS = {"redfish": redfish_look.power_state}
+_SHORT_WAYS = {"redfish": redfish_look.look}
 
 
 class ActionModule(BmcAction):
@@ -31,7 +31,8 @@ class ActionModule(BmcAction):
         short_way = _SHORT_WAYS.get(node.params["protocol"])
         if short_way and path and not closed:
             try:
-                return Done(facts={"power_state": POWER_STATES[short_way(node.params, path)]})
+                state, health = short_way(node.params, path)
+                return Done(facts={"power_state": POWER_STATES[state], **({"health": health} if health else {})})
             except redfish_look.ShortWayClosed as error:
                 closed = error.for_good
         outcome = super().operate(node)

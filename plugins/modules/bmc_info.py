@@ -11,7 +11,7 @@ short_description: Read what a BMC tells of its machine
 version_added: 0.1.0
 author: Rackwright contributors (@rackwright)
 description:
-  - Reads power state, identity, boot settings, virtual media and network ports of a machine. Changes nothing.
+  - Reads power state, health, identity, boot settings, virtual media and network ports of a machine. Changes nothing.
 extends_documentation_fragment:
   - rackwright.metal._attributes
   - rackwright.metal._bmc
@@ -21,8 +21,8 @@ options:
       - What to read. Each of them takes one request or more, so ask for what is needed.
     type: list
     elements: str
-    choices: [power, system, boot, secure_boot, media, network, drives, indicators]
-    default: [power, system, boot, secure_boot, media, network]
+    choices: [power, health, system, boot, secure_boot, media, network, drives, indicators]
+    default: [power, health, system, boot, secure_boot, media, network]
 seealso:
   - module: rackwright.metal.bmc_boot_device
   - module: rackwright.metal.bmc_boot_mode
@@ -46,6 +46,11 @@ power_state:
   returned: when O(gather) holds V(power)
   type: str
   sample: "on"
+health:
+  description: V(OK), V(Warning) or V(Critical) for the machine with its parts, null when the BMC does not tell.
+  returned: when O(gather) holds V(health)
+  type: str
+  sample: OK
 system:
   description: What the machine is.
   returned: when O(gather) holds V(system)

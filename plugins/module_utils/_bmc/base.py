@@ -28,6 +28,9 @@ BOOT_DEVICES = ("pxe", "disk", "cdrom", "usb", "floppy", "bios", "uefihttp", "sa
 """Devices to boot from; ``bios`` means the setup program."""
 
 BOOT_MODES = ("uefi", "bios")
+HEALTHS = ("OK", "Warning", "Critical")
+"""How a machine is, in the API's words (contract/node-fields.md)."""
+
 DRIVES = ("cdrom", "disk", "floppy")
 """Kinds of virtual drives; ``disk`` is a USB stick."""
 
@@ -102,6 +105,10 @@ class Bmc(ABC):
     @abstractmethod
     def power_state(self) -> str:
         """Return ``on``, ``off`` or ``unknown``."""
+
+    @abstractmethod
+    def health(self) -> str | None:
+        """Return one of HEALTHS, of the machine with its parts; None when the BMC does not tell."""
 
     @abstractmethod
     def set_power_state(self, target: str, timeout: float) -> None:

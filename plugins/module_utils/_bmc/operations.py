@@ -46,7 +46,7 @@ MEDIA_ARGUMENTS: Data = {
     "devices": {"type": "list", "elements": "str", "choices": list(DRIVES), "default": [DRIVES[0]]},
 }
 MEDIA_RULES: Data = {"required_if": [("state", "present", ("image",))]}
-GATHERED = ("power", "system", "boot", "secure_boot", "media", "network")
+GATHERED = ("power", "health", "system", "boot", "secure_boot", "media", "network")
 ON_REQUEST = ("drives", "indicators")
 INFO_ARGUMENTS: Data = {
     "gather": {"type": "list", "elements": "str", "choices": [*GATHERED, *ON_REQUEST], "default": list(GATHERED)}
@@ -179,6 +179,11 @@ def _read_power(bmc: Bmc) -> tuple[Data, Data]:
     return {"power_state": state}, {"power_state": POWER_STATES[state]}
 
 
+def _read_health(bmc: Bmc) -> tuple[Data, Data]:
+    health = bmc.health()
+    return {"health": health}, {"health": health} if health else {}
+
+
 def _read_system(bmc: Bmc) -> tuple[Data, Data]:
     facts = bmc.facts()
     known = {"vendor": facts.manufacturer, "model": facts.model}
@@ -212,6 +217,7 @@ def _read_indicators(bmc: Bmc) -> tuple[Data, Data]:
 
 _READERS: dict[str, Callable[[Bmc], tuple[Data, Data]]] = {
     "power": _read_power,
+    "health": _read_health,
     "system": _read_system,
     "boot": _read_boot,
     "secure_boot": _read_secure_boot,

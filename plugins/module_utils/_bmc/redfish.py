@@ -13,6 +13,7 @@ from typing import Any
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.base import (
     DRIVES,
+    HEALTHS,
     Bmc,
     Boot,
     Drive,
@@ -124,6 +125,11 @@ class RedfishBmc(Bmc):
         with self._service.attempting("read the power state"):
             self._look()
         return POWER.get(str(self._system.get("PowerState")), "unknown")
+
+    def health(self) -> str | None:
+        """Read it from the system."""
+        with self._service.attempting("read the health"):
+            return health_of(self._look())
 
     def set_power_state(self, target: str, timeout: float) -> None:
         """Reset the system in the first way that it offers and that leads there."""
@@ -311,3 +317,10 @@ class RedfishBmc(Bmc):
         told = [str(port.get("MACAddress") or port.get("PermanentMACAddress") or "") for port in ports]
         macs = [mac.lower().replace("-", ":") for mac in told]
         return sorted({mac for mac in macs if _MAC.fullmatch(mac) and mac != "00:00:00:00:00:00"})
+
+
+def health_of(system: Data) -> str | None:
+    """Return the health of a system with its parts, or else its own; None when the BMC tells neither."""
+    status = system.get("Status")
+    told = [status.get(key) for key in ("HealthRollup", "Health")] if isinstance(status, dict) else []
+    return next((str(word) for word in told if word in HEALTHS), None)

@@ -1,6 +1,6 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The short way to a machine's power state: one request to a system whose path is known, without a login.
+"""The short way to a machine's power state and health: one request to a system whose path is known, without a login.
 
 It is for those who look at thousands of machines again and again. Where it does not lead there, whatever the reason,
 ``redfish.connect`` is the long way, which knows the habits of BMCs and says what is wrong.
@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 from urllib.request import getproxies
 
-from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish import POWER
+from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish import POWER, health_of
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_service import (
     CONNECT_TIMEOUT,
     READ_TIMEOUT,
@@ -47,8 +47,8 @@ class ShortWayClosed(Exception):
         self.for_good = for_good
 
 
-def power_state(params: Mapping[str, Any], path: str) -> str:
-    """Return ``on`` or ``off`` of the system at ``path``; raise ShortWayClosed.
+def look(params: Mapping[str, Any], path: str) -> tuple[str, str | None]:
+    """Return power state, ``on`` or ``off``, and health of the system at ``path``; raise ShortWayClosed.
 
     ``params`` are those of ``connect``. User name and password go along as HTTP Basic authentication, which each
     Redfish service has to take (DSP0266, "HTTP Basic authentication").
@@ -57,12 +57,13 @@ def power_state(params: Mapping[str, Any], path: str) -> str:
         raise ShortWayClosed
     try:
         status, body = _get(service_address(str(params["address"]))[0], path, params)
-        state = POWER.get(json.loads(body).get("PowerState")) if status == _FOUND else None
+        system = json.loads(body) if status == _FOUND else {}
+        state = POWER.get(str(system.get("PowerState")))
     except (OperationError, urllib3.exceptions.HTTPError, OSError, ValueError, AttributeError, TypeError) as error:
         raise ShortWayClosed from error
     if state is None:
         raise ShortWayClosed(for_good=status in _REFUSED)
-    return state
+    return state, health_of(system)
 
 
 def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:

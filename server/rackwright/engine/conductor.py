@@ -155,8 +155,8 @@ class Conductor:
         self._next_look = min((each for each in due if each is not None), default=None)
 
     def idle(self) -> bool:
-        """Tell whether no run goes on."""
-        return len(self._runs) == 0
+        """Tell whether no run goes on, and no look is to come."""
+        return len(self._runs) == 0 and self._looks.is_empty()
 
     def _tick_safely(self) -> None:
         try:

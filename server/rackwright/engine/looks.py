@@ -37,7 +37,9 @@ class Looks:
         for report in map(parse, said):
             match report.outcome:
                 case Learned(facts) if facts.get("power_state") in (PowerState.ON, PowerState.OFF):
-                    self.seen[report.node] = Look(state=facts["power_state"], way=facts.get("look") or {})
+                    self.seen[report.node] = Look(
+                        facts["power_state"], facts.get("health"), way=facts.get("look") or {}
+                    )
                 case Failed(cause=cause, kind=kind):
                     self.seen[report.node] = Look(error=cause, kind=kind)
                 case Behind() if self._run.lane == SLOW:
@@ -74,6 +76,11 @@ class LookQueue:
         """Let these runs take place, soon."""
         with self._lock:
             self._waiting += runs
+
+    def is_empty(self) -> bool:
+        """Tell whether no look waits."""
+        with self._lock:
+            return not self._waiting
 
     def take(self, free: int) -> Sequence[LiveRun]:
         """Return the runs that start now, at most ``free``; they count until ``ended``."""

@@ -30,6 +30,7 @@ from rackwright.store import node as nodes
 from rackwright.store import power
 from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
+from rackwright.store.power import Recorded
 from rackwright.store.session import reading
 from rackwright.telemetry.facts import about
 from rackwright.telemetry.numbers import POWER_LOOKS
@@ -67,6 +68,8 @@ class Look:
     """What a run saw of a node: a power state, or why there is none."""
 
     state: str | None = None
+    health: str | None = None
+    """How the BMC says that the machine is; None when it does not tell."""
     error: str = ""
     kind: str = ""
     """What kind of error of the BMC it is; empty for none."""
@@ -159,7 +162,7 @@ class PowerSync:
             known = power.recorded(list(seen), session=session)
         same = 0
         for node in known:
-            if not node.maintenance and node.power_state == seen[node.uuid].state is not None:
+            if not node.maintenance and _is_recorded(node, seen[node.uuid]):
                 same += 1
                 with self._lock:
                     self._failures.pop(node.uuid, None)
@@ -186,6 +189,7 @@ class PowerSync:
 
     def _carry_out(self, node: Node, look: Look, session: Session) -> Verdict:
         verdict = self._judge(node, look)
+        node.health = look.health or node.health
         match verdict:
             case Verdict.STORE:
                 node.power_state = look.state
@@ -250,6 +254,11 @@ class PowerSync:
 
 def _run(step: Step, members: Sequence[str], *, host: str) -> LiveRun:
     return LiveRun(new_uuid(), Phase.POWER, (step,), 0, dict.fromkeys(members), host=host)
+
+
+def _is_recorded(node: Recorded, look: Look) -> bool:
+    """Tell whether nothing was seen that is not known already."""
+    return node.power_state == look.state is not None and look.health in (node.health, None)
 
 
 def _due(session: Session, *, recovering: bool) -> Sequence[Node]:

@@ -21,10 +21,11 @@ _BRIEF = load_only(*(getattr(Node, name) for name in _NAMES), raiseload=True)
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What is recorded of the power of a node that nothing is done with."""
+    """What is recorded of a node that nobody holds."""
 
     uuid: str
     power_state: str | None
+    health: str | None
     maintenance: bool
 
 
@@ -42,7 +43,9 @@ def watched(states: Collection[str], *, session: Session) -> Sequence[Node]:
 
 def recorded(uuids: Collection[str], *, session: Session) -> Sequence[Recorded]:
     """Return what is recorded of those of these nodes that nobody holds."""
-    wanted = select(Node.uuid, Node.power_state, Node.maintenance).where(col(Node.uuid).in_(uuids), *_free())
+    wanted = select(Node.uuid, Node.power_state, Node.health, Node.maintenance).where(
+        col(Node.uuid).in_(uuids), *_free()
+    )
     return [Recorded(*row) for row in session.exec(wanted).all()]
 
 

@@ -33,8 +33,8 @@ def _node(**columns: Any) -> Node:
         ({"power_state": ON}, Look(OFF), 3, True, (Verdict.GIVE_UP, 0)),
         ({"power_state": ON}, Look(OFF), 0, False, (Verdict.STORE, 0)),
         ({"power_state": ON, "disable_power_off": True}, Look(OFF), 0, True, (Verdict.STORE, 0)),
-        ({"power_state": ON}, Look(None, "silent"), 0, True, (Verdict.NOTHING, 1)),
-        ({"power_state": ON}, Look(None, "silent"), 3, True, (Verdict.GIVE_UP, 0)),
+        ({"power_state": ON}, Look(error="silent"), 0, True, (Verdict.NOTHING, 1)),
+        ({"power_state": ON}, Look(error="silent"), 3, True, (Verdict.GIVE_UP, 0)),
         ({"power_state": None, "maintenance": True}, Look(ON), 0, True, (Verdict.RECOVER, 0)),
         ({"power_state": None, "maintenance": True}, Look(None), 0, True, (Verdict.NOTHING, 0)),
     ],
@@ -145,6 +145,15 @@ def test_a_round_that_finds_everything_as_it_is_recorded_writes_nothing(house: E
     assert {node for node, _ in house.played} == set(uuids)
     assert [house.look(uuid).updated_at for uuid in uuids] == before
     assert [text for text in writes if text.startswith(("UPDATE node ", "INSERT"))] == []
+
+
+def test_the_health_that_a_bmc_tells_is_recorded_also_where_the_power_has_not_changed(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="available", power_state=ON)
+    for told, recorded in (("OK", "OK"), ("Critical", "Critical"), (None, "Critical")):
+        facts = {"power_state": ON} | ({"health": told} if told else {})
+        house.script["power.read_power_state"] = Learned(facts)
+        _sync(house)
+        assert (house.look(uuid).health, house.look(uuid).power_state) == (recorded, ON)
 
 
 def test_what_is_remembered_of_a_node_goes_with_it(house: EngineHouse) -> None:

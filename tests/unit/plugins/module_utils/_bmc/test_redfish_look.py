@@ -11,7 +11,7 @@ import pytest
 
 from ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_look import (
     ShortWayClosed,
-    power_state,
+    look,
     surroundings,
 )
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import certificate
@@ -24,6 +24,10 @@ from ansible_collections.rackwright.metal.tests.unit.plugins.bmc_server import (
 )
 
 
+def _power_state(params: dict[str, Any], path: str) -> str:
+    return look(params, path)[0]
+
+
 def _habit(*answers: Answer) -> Any:
     left = list(answers)
     return lambda _request: left.pop(0) if left else None
@@ -31,15 +35,31 @@ def _habit(*answers: Answer) -> Any:
 
 def test_one_request_tells_the_power_state_and_leaves_no_session(bmc: BmcServer) -> None:
     bmc.login = ("admin", "canary-password")
-    assert power_state(bmc.context(), SYSTEM) == "off"
+    assert _power_state(bmc.context(), SYSTEM) == "off"
     bmc.resources[SYSTEM]["PowerState"] = "On"
-    assert power_state(bmc.context(), SYSTEM) == "on"
+    assert _power_state(bmc.context(), SYSTEM) == "on"
     assert [(each.method, each.path) for each in bmc.log] == 2 * [("GET", SYSTEM)]
     assert not bmc.sessions
 
 
+@pytest.mark.parametrize(
+    ("status", "health"),
+    [
+        ({"Health": "OK", "HealthRollup": "Warning"}, "Warning"),
+        ({"Health": "Critical"}, "Critical"),
+        ({"Health": "OK", "HealthRollup": None}, "OK"),
+        ({"Health": "Splendid"}, None),
+        ("good", None),
+        (None, None),
+    ],
+)
+def test_the_health_comes_with_it_where_the_bmc_tells_it(bmc: BmcServer, status: Any, health: str | None) -> None:
+    bmc.resources[SYSTEM]["Status"] = status
+    assert look(bmc.context(), SYSTEM) == ("off", health)
+
+
 def test_a_bmc_that_asks_for_no_login_gets_none(bmc: BmcServer) -> None:
-    assert power_state(bmc.context(auth_type="none", username="admin", password="canary-password"), SYSTEM) == "off"
+    assert _power_state(bmc.context(auth_type="none", username="admin", password="canary-password"), SYSTEM) == "off"
     assert "Authorization" not in bmc.log[0].headers
 
 
@@ -59,15 +79,15 @@ def test_a_bmc_that_asks_for_no_login_gets_none(bmc: BmcServer) -> None:
 def test_what_is_no_plain_answer_is_left_to_the_whole_way(bmc: BmcServer, answer: Answer) -> None:
     bmc.habits.append(_habit(answer))
     with pytest.raises(ShortWayClosed) as closed:
-        power_state(bmc.context(), SYSTEM)
+        _power_state(bmc.context(), SYSTEM)
     assert not closed.value.for_good
-    assert power_state(bmc.context(), SYSTEM) == "off"
+    assert _power_state(bmc.context(), SYSTEM) == "off"
 
 
 def test_a_bmc_that_lets_nobody_in_without_a_session_is_asked_no_more(bmc: BmcServer) -> None:
     bmc.login = ("admin", "canary-password")
     with pytest.raises(ShortWayClosed) as closed:
-        power_state(bmc.context(password="another"), SYSTEM)
+        _power_state(bmc.context(password="another"), SYSTEM)
     assert closed.value.for_good
 
 
@@ -83,7 +103,7 @@ def test_a_bmc_that_lets_nobody_in_without_a_session_is_asked_no_more(bmc: BmcSe
 )
 def test_where_it_cannot_be_gone_it_is_closed(bmc: BmcServer, more: dict[str, str]) -> None:
     with pytest.raises(ShortWayClosed):
-        power_state(bmc.context(**more), SYSTEM)
+        _power_state(bmc.context(**more), SYSTEM)
     assert not bmc.log
 
 
@@ -91,9 +111,9 @@ def test_a_proxy_of_the_environment_is_left_to_the_whole_way(bmc: BmcServer, mon
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     surroundings.cache_clear()
     with pytest.raises(ShortWayClosed):
-        power_state(bmc.context(), SYSTEM)
+        _power_state(bmc.context(), SYSTEM)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    assert power_state(bmc.context(), SYSTEM) == "off"
+    assert _power_state(bmc.context(), SYSTEM) == "off"
     surroundings.cache_clear()
 
 
@@ -101,7 +121,7 @@ def test_a_redirect_takes_no_password_elsewhere(bmc: BmcServer) -> None:
     with BmcServer().running() as other:
         bmc.habits.append(_habit(Answer(308, {}, {"Location": f"{other.url}{SYSTEM}"})))
         with pytest.raises(ShortWayClosed):
-            power_state(bmc.context(username="admin", password="canary-password"), SYSTEM)
+            _power_state(bmc.context(username="admin", password="canary-password"), SYSTEM)
         assert not other.log
 
 
@@ -111,13 +131,13 @@ def test_a_certificate_is_checked_unless_the_operator_trusts_anybody(tmp_path: P
     tls.load_cert_chain(next(path for path in tmp_path.iterdir() if path != authority))
     with BmcServer().running(tls) as secure:
         with pytest.raises(ShortWayClosed):
-            power_state(secure.context(), SYSTEM)
+            _power_state(secure.context(), SYSTEM)
         assert not secure.log
-        assert power_state(secure.context(verify_ca=str(authority)), SYSTEM) == "off"
-        assert power_state(secure.context(verify_ca=False), SYSTEM) == "off"
+        assert _power_state(secure.context(verify_ca=str(authority)), SYSTEM) == "off"
+        assert _power_state(secure.context(verify_ca=False), SYSTEM) == "off"
 
 
 def test_a_request_says_that_no_other_follows(bmc: BmcServer) -> None:
     seen: list[Request] = bmc.log
-    power_state(bmc.context(), SYSTEM)
+    _power_state(bmc.context(), SYSTEM)
     assert seen[0].headers["Connection"] == "close"
