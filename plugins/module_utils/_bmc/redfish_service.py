@@ -86,6 +86,7 @@ class Service:
         session: Any = self._connector._session
         # Else the environment, its proxies and ~/.netrc are searched for each request anew, in a tenth of its time.
         session.proxies, session.trust_env = around["proxies"], False
+        del session.headers["Connection"]  # sushy's "close" would cost each request a connection, and a handshake
         session.mount("https://", Trusting())
         session.hooks["response"].append(self._check_redirect)
         self._auth = _auth(params)

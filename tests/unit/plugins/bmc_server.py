@@ -76,6 +76,7 @@ class BmcServer:
         self.login: tuple[str, str] | None = None
         self.sessions: set[str] = set()
         self.power_delay = 0.0
+        self.connections = 0
         self.url = ""
 
     @contextmanager
@@ -203,6 +204,12 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     bmc: BmcServer
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Count the connections."""
+        super().setup()
+        self.bmc.connections += 1
 
     def _serve(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -49,6 +49,17 @@ def test_a_power_state_is_waited_for(bmc: BmcServer) -> None:
     assert bmc.calls() == [RESET]
 
 
+def test_one_connection_serves_all_requests_and_is_made_anew_where_the_bmc_closes_it(bmc: BmcServer) -> None:
+    with connect(bmc.context()) as machine:
+        machine.set_power_state("on", 5)
+        assert machine.media().image is None
+    assert bmc.connections == 1
+    bmc.habits.append(lambda request: Answer(headers={"Connection": "close"}) if "Reset" in request.path else None)
+    with connect(bmc.context()) as machine, pytest.raises(OperationError, match="still on"):
+        machine.set_power_state("off", 0.1)
+    assert bmc.connections == 3
+
+
 def test_a_machine_that_takes_long_is_looked_at_ever_more_rarely(bmc: BmcServer) -> None:
     bmc.power_delay = 1.0
     with connect(bmc.context()) as machine:
