@@ -105,6 +105,7 @@ class Storm:
             self._over.set()
             for thread in threads:
                 thread.join()
+            time.sleep(_PAUSE)  # a database that was started by a thread dies with it
 
     def calm(self) -> None:
         """Disturb it no more."""

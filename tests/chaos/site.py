@@ -97,7 +97,9 @@ class Site:
                 process.revive()
 
     def stop(self) -> None:
-        """Stop all but the database."""
+        """Stop all but the database, which goes on."""
+        if self.server is not None:
+            self.server.start()
         for client in self._clients:
             client.close()
         for host in self.hosts:

@@ -166,12 +166,16 @@ class Conductor:
             self._rejoin()
         except UNAVAILABLE as error:
             logger.error("%s; the conductor tries again", ailment(error), extra={"cause": str(error)})
-            self._news.wait(AFTER_ERROR)
-            self._news.set()
+            self._rest()
         except Exception:  # whatever it was (a full disk, a locked database), the next look may do better
             logger.exception("The conductor could not look for work; it tries again")
-            self._news.wait(AFTER_ERROR)
-            self._news.set()
+            self._rest()
+
+    def _rest(self) -> None:
+        """Look again after a while, or when there is news; those of before may be what we could not look at."""
+        self._news.clear()
+        self._news.wait(AFTER_ERROR)
+        self._news.set()
 
     def _rejoin(self) -> None:
         """End what was begun before others took it over, then begin anew."""

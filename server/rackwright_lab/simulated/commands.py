@@ -26,7 +26,7 @@ RUNNING, SUCCEEDED, FAILED, MISMATCH = "RUNNING", "SUCCEEDED", "FAILED", "CLEAN_
 MANAGERS = {"simulated_hardware_manager": "1.0"}
 KINDS = ("clean", "deploy", "service")
 ERASES = "erase_devices"
-_TRIES, _REST = 10, 1.0  # to fetch an image, and seconds between two; the real agent rests 10 of them
+_TRIES, _REST = 50, 2.0  # to fetch an image, and seconds between two; the real agent tries 10 times in as long
 
 
 def _step(name: str, interface: str = "deploy", priority: int = 0) -> Data:

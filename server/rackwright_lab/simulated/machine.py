@@ -20,7 +20,7 @@ from rackwright_lab.simulated.history import History
 from rackwright_lab.simulated.options import SimulatedOptions
 
 ON, OFF = "On", "Off"
-_TRIES, _REST = 20, 1.0  # to fetch what is booted, and seconds between two, as BMCs read on when a server returns
+_TRIES, _REST = 120, 1.0  # to fetch what is booted, and seconds between two: BMCs read on when a server returns
 _IGNORED = "boot-override-accepted-but-ignored"
 
 

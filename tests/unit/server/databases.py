@@ -126,7 +126,7 @@ def postgresql(network: str | None = None) -> Server:
     settings = (
         f"listen_addresses={'*' if network else ''}",
         f"unix_socket_directories={folder}",
-        *("fsync=off", "shared_buffers=16MB", "max_connections=300"),
+        *("fsync=off", "shared_buffers=16MB", "max_connections=300", "dynamic_shared_memory_type=mmap"),
     )
     started = Server(
         folder / ".s.PGSQL.5432",
