@@ -3,8 +3,8 @@
 """Which of the waves start now, so that nobody is starved and no storm breaks loose.
 
 Four rules: no more nodes of one rack or BMC are worked on at once than the operator allows; the kinds of work take
-turns; none of them has all slots; and where a run of a kind goes on, those that come after it wait a little for one
-another, since a run costs about as much for one node as for ten.
+turns; none of them has all slots; and who comes when a run of the kind goes on, or many other runs, waits a little for
+others, since a run costs about as much for one node as for ten.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rackwright.store.node import Node
 from rackwright.store.operation import OperationStatus
 from rackwright.store.session import reading
 
-COMPANY = timedelta(seconds=1)
-"""How long a node waits at most for others that need the same, while a run for such nodes goes on."""
+COMPANY = (timedelta(), timedelta(seconds=1), timedelta(seconds=4))
+"""How long a node waits at most for others that need the same, where neither, one or both of these is true:
 
-COMPANY_UNDER_LOAD = timedelta(seconds=4)
-"""The same where half of the slots are taken: more runs would only slow one another down."""
+a run for such nodes goes on already; half of the slots are taken, so that more runs would only slow one another down.
+"""
 
 Place = tuple[str, str]
 """Something that nodes share: ``("rack", its name)`` or ``("bmc", its address)``."""
@@ -88,19 +88,23 @@ def choose(ordered: Iterable[Wave], busy: Counter[Lane], *, free: int, slots: in
     return found
 
 
-def growing(formed: Iterable[Wave], busy: Counter[Lane], *, size: int, begun_after: datetime) -> Sequence[Wave]:
-    """Return the waves that others may join before they start.
+def grown(
+    formed: Iterable[Wave], busy: Counter[Lane], *, loaded: bool, size: int, at: datetime
+) -> tuple[Sequence[Wave], datetime | None]:
+    """Return the waves that are not to wait for others to join them, and when the first of the rest is such a one.
 
-    Those are waves of a lane that has a run already, or is about to get one, with less than ``size`` nodes, none of
-    which has waited since ``begun_after`` or longer; and none that is on its own because something went wrong.
+    Waves of ``size`` nodes do not wait, nor those that are on their own because something went wrong.
     """
-    used, found = Counter(busy), list[Wave]()
+    used, found, ends = Counter(busy), list[Wave](), list[datetime]()
     for wave in formed:
         troubled = wave.lane == ALONE or wave.members[0].attempts > 0
-        if used[wave.lane] and not troubled and len(wave.members) < size and wave.since > begun_after:
-            found.append(wave)
+        end = wave.since + COMPANY[(used[wave.lane] > 0) + loaded]
         used[wave.lane] += 1
-    return found
+        if wave.since <= at < end and len(wave.members) < size and not troubled:
+            ends.append(end)
+        else:
+            found.append(wave)
+    return found, min(ends, default=None)
 
 
 class Admission:
@@ -118,11 +122,10 @@ class Admission:
         settings = self._world.settings
         formed = waves.form(hosts.placed(self._below_limits(ready), self._world), size=settings.wave_size)
         busy = self._runs.lanes()
-        patience = COMPANY_UNDER_LOAD if 2 * free <= settings.run_slots else COMPANY
-        young = growing(formed, busy, size=settings.wave_size, begun_after=self._world.clock() - patience)
-        self.next_look = min((wave.since + patience for wave in young), default=None)
-        grown = [wave for wave in formed if wave not in young]
-        chosen = choose(in_turns(grown, busy, self._served), busy, free=free, slots=settings.run_slots)
+        loaded = 2 * free <= settings.run_slots
+        size, at = settings.wave_size, self._world.clock()
+        ready_now, self.next_look = grown(formed, busy, loaded=loaded, size=size, at=at)
+        chosen = choose(in_turns(ready_now, busy, self._served), busy, free=free, slots=settings.run_slots)
         lanes = [wave.lane for wave in chosen]
         waiting = {wave.lane for wave in formed}
         self._served = [lane for lane in self._served if lane in waiting and lane not in lanes] + lanes

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from rackwright.domain.errors import TooManyOperations
 from rackwright.domain.outcomes import Learned
-from rackwright.engine import plan
-from rackwright.engine.admission import COMPANY, below_limits, choose, growing, in_turns
+from rackwright.engine import admission, plan
+from rackwright.engine.admission import below_limits, choose, grown, in_turns
 from rackwright.engine.waves import ALONE, form
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import BOOT, ready
@@ -75,22 +76,24 @@ def test_with_one_slot_everybody_may_have_it() -> None:
     assert len(choose(form([ready(1)], size=2), Counter(), free=1, slots=1)) == 1
 
 
-def test_nodes_wait_a_little_for_others_while_a_run_of_their_kind_goes_on() -> None:
+@pytest.mark.parametrize(("runs", "loaded", "seconds"), [(0, False, 0), (1, False, 1), (0, True, 1), (1, True, 4)])
+def test_nodes_wait_a_little_for_others_while_there_is_enough_to_do(runs: int, loaded: bool, seconds: float) -> None:
     (wave,) = form([ready(1), ready(2)], size=9)
-    before = wave.since - COMPANY / 2
-    assert growing([wave], Counter(), size=9, begun_after=before) == [], "a lone node starts at once"
-    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=before) == [wave]
-    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=wave.since) == []
-    assert growing([wave], Counter({wave.lane: 1}), size=2, begun_after=before) == [], "it is full"
+    end, busy = wave.since + timedelta(seconds=seconds), Counter({wave.lane: runs})
+    if seconds:
+        assert grown([wave], busy, loaded=loaded, size=9, at=end - timedelta(milliseconds=1)) == ([], end)
+    assert grown([wave], busy, loaded=loaded, size=9, at=end) == ([wave], None)
+    assert grown([wave], busy, loaded=loaded, size=2, at=wave.since) == ([wave], None), "it is full"
 
 
 @pytest.mark.parametrize("trouble", [{"alone": True}, {"attempts": 1, "before": "run-1"}])
 def test_nodes_in_trouble_do_not_wait_for_others(trouble: dict[str, Any]) -> None:
     (wave,) = form([ready(1, **trouble)], size=9)
-    assert growing([wave], Counter({wave.lane: 1}), size=9, begun_after=wave.since - COMPANY) == []
+    assert grown([wave], Counter({wave.lane: 1}), loaded=True, size=9, at=wave.since) == ([wave], None)
 
 
-def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse) -> None:
+def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "COMPANY", (timedelta(), timedelta(minutes=1), timedelta(minutes=1)))
     first, *others = (house.node(provision_state="active") for _ in range(6))
     begun, go_on = threading.Event(), threading.Event()
 
@@ -98,7 +101,6 @@ def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse) -> N
         begun.set()
         go_on.wait(20)
 
-    house.clock.turn(-60)  # a second is short on a busy machine
     house.script[f"{first} power.power_off"] = hold
     house.verb(first, "deleted")
     house.conductor.tick()
