@@ -18,7 +18,7 @@ DRAWERS = {"utils", "util", "common", "misc", "manager", "helpers"}
 OPEN_ENDS = re.compile(
     r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|NotImplemented" r"Error|pytest\.(mark\.)?(sk" r"ip|xf" r"ail)"
 )
-SILENCED = re.compile(r"# *noqa(?!: [A-Z]+\d+\b.* [-#] ?\S)|# *type: *ignore(?!\[[a-z-]+\] +# *\S)")
+SILENCED = re.compile(r"# *noqa(?!: [A-Z]+\d+\b.* [-#] ?\S)|# *type: *ignore(?!\[[a-z,-]+\] +# *\S)")
 MACHINE_PATH = re.compile(r"/(work|farm|root|home)/[a-z.]")
 
 
