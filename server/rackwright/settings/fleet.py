@@ -10,7 +10,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from rackwright.settings.interfaces import InterfaceSettings
-from rackwright.settings.values import Positive, Seconds
+from rackwright.settings.values import Count, Positive, Seconds
 
 
 class FleetSettings(InterfaceSettings):
@@ -22,10 +22,10 @@ class FleetSettings(InterfaceSettings):
     max_concurrent_per_conductor_group: bool = Field(
         False, description="Count both for each conductor group of its own instead of for all nodes."
     )
-    max_running_per_rack: Seconds = Field(
+    max_running_per_rack: Count = Field(
         0, description="Most nodes of one rack that runs work on at once; the others wait their turn. 0: no limit."
     )
-    max_running_per_bmc: Seconds = Field(
+    max_running_per_bmc: Count = Field(
         0, description="Most nodes of one BMC that runs work on at once; the others wait their turn. 0: no limit."
     )
     rack_property: str = Field("rack", description="Property of nodes that names their rack; empty: conductor group.")
@@ -41,6 +41,6 @@ class FleetSettings(InterfaceSettings):
     sync_power_state_workers: Positive = Field(
         8, description="Most runs at once that read power states; they have half of run_slots at most."
     )
-    power_state_sync_max_retries: Seconds = Field(3, description="Failed syncs before a node goes into maintenance.")
+    power_state_sync_max_retries: Count = Field(3, description="Failed syncs before a node goes into maintenance.")
     force_power_state_during_sync: bool = Field(True, description="Enforce the recorded power state on the machine.")
     power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")

@@ -15,6 +15,7 @@ from pydantic import Field
 from rackwright.domain.verbs import Interface
 
 Seconds = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Moment = Annotated[float, Field(gt=0)]
 Priority = Annotated[int, Field(ge=0)]
