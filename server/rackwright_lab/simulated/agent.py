@@ -41,6 +41,7 @@ class Agent:
         self._client = machine.around.client
         self._api = parameters.get("ipa-api-url", "").split(",")[0].rstrip("/")
         self._token = parameters.get("ipa-agent-token")
+        self._api_version: int | None = None
         self._sooner = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.serves = False
@@ -107,9 +108,8 @@ class Agent:
         if faults.strikes("wait-state-without-deadline"):
             history.add("fault", fault="wait-state-without-deadline")
             return
-        newest = await self._newest()
         uuid = await self._inspect()
-        found = await self._look_up(min(newest, _LOOKUP), uuid)
+        found = await self._look_up(uuid)
         token = found["config"].get("agent_token") or ""
         if len(token) >= _SHORTEST_TOKEN:
             self._token = token
@@ -120,7 +120,7 @@ class Agent:
             history.add("agent ends", why="it has no token and locks itself down")
             return
         self.serves = True
-        await self._beat_on(found, min(newest, _HEARTBEAT))
+        await self._beat_on(found)
 
     async def _ask(self, method: str, path: str, minor: int | None = None, **more: Any) -> tuple[int, Data]:
         """Return the answer of the API, status 0 when there is none."""
@@ -133,10 +133,13 @@ class Agent:
         except (aiohttp.ClientError, TimeoutError, ValueError):
             return 0, {}
 
-    async def _newest(self) -> int:
-        _, root = await self._ask("GET", "/")
-        version = str((root.get("default_version") or {}).get("version") or f"1.{_OLDEST}")
-        return int(version.partition(".")[2])
+    async def _newest(self, known: int) -> int:
+        """Return the newest version that both know; where none is told now, the oldest, and ask again next time."""
+        if self._api_version is None:
+            _, root = await self._ask("GET", "/")
+            version = str((root.get("default_version") or {}).get("version") or "")
+            self._api_version = int(version.partition(".")[2]) if version else None
+        return min(self._api_version or _OLDEST, known)
 
     async def _inspect(self) -> str | None:
         callback = self._parameters.get("ipa-inspection-callback-url")
@@ -154,11 +157,11 @@ class Agent:
             await asyncio.sleep(random.uniform(*_AFTER_ERROR))
         return None
 
-    async def _look_up(self, minor: int, uuid: str | None) -> Data:
+    async def _look_up(self, uuid: str | None) -> Data:
         query = {"addresses": self.machine.mac} | ({"node_uuid": uuid} if uuid else {})
         pause, longest = _AGAIN
         while True:
-            status, found = await self._ask("GET", "/v1/lookup", minor, params=query)
+            status, found = await self._ask("GET", "/v1/lookup", await self._newest(_LOOKUP), params=query)
             lost = self.machine.faults.strikes("lookup-answer-lost")
             self.machine.history.add("lookup", status=status, arrived=lost is None)
             if status == 200 and lost is None:
@@ -166,12 +169,12 @@ class Agent:
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, longest)
 
-    async def _beat_on(self, found: Data, minor: int) -> None:
+    async def _beat_on(self, found: Data) -> None:
         timeout, least = float(found["config"]["heartbeat_timeout"]), self.machine.around.options.beat
         while True:
             self._sooner.clear()
             began = time.monotonic()
-            accepted = await self._beat(str(found["node"]["uuid"]), minor)
+            accepted = await self._beat(str(found["node"]["uuid"]))
             usual = timeout * random.uniform(0.3, 0.6) if accepted else random.uniform(*_AFTER_ERROR)
             try:
                 await asyncio.wait_for(self._sooner.wait(), usual)
@@ -179,13 +182,13 @@ class Agent:
                 continue
             await asyncio.sleep(max(0.0, least - (time.monotonic() - began)))
 
-    async def _beat(self, uuid: str, minor: int) -> bool:
+    async def _beat(self, uuid: str) -> bool:
         if self.machine.faults.strikes("heartbeat-lost"):
             self.machine.history.add("fault", fault="heartbeat-lost")
             return False
         body = {"callback_url": self._url, "agent_token": self._token, "agent_version": self.version}
         body |= {"agent_verify_ca": self._certificate} if self._certificate else {}
-        path = f"/v1/heartbeat/{uuid}"
+        path, minor = f"/v1/heartbeat/{uuid}", await self._newest(_HEARTBEAT)
         status, _ = await self._ask("POST", path, minor, json=body)
         self.machine.history.add("heartbeat", status=status)
         if self.machine.faults.strikes("step-after-bios-skipped"):
