@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -103,7 +104,7 @@ class PowerSync:
     def __init__(self, world: World) -> None:
         self._world = world
         self.ways = Ways(world)
-        self._failures: dict[str, int] = {}
+        self._failures: dict[str, tuple[int, datetime]] = {}
         self._lock = threading.Lock()
 
     def runs(self, *, recovering: bool, apart_from: Collection[str] = ()) -> list[LiveRun]:
@@ -123,7 +124,7 @@ class PowerSync:
     def _forget_others(self, uuids: Collection[str]) -> None:
         """Let go of what is remembered of nodes that were deleted, given away or taken up."""
         with self._lock:
-            self._failures = {uuid: count for uuid, count in self._failures.items() if uuid in uuids}
+            self._failures = {uuid: failures for uuid, failures in self._failures.items() if uuid in uuids}
         self.ways.keep(uuids)
 
     def _grouped(self, due: Sequence[Node]) -> list[LiveRun]:
@@ -188,34 +189,36 @@ class PowerSync:
         return [uuid for uuid, verdict in verdicts.items() if verdict is Verdict.ENFORCE]
 
     def _carry_out(self, node: Node, look: Look, session: Session) -> Verdict:
-        verdict = self._judge(node, look)
+        verdict, since = self._judge(node, look)
         node.health = look.health or node.health
         match verdict:
             case Verdict.STORE:
                 node.power_state = look.state
             case Verdict.GIVE_UP:
-                self._give_up(node, look, session)
+                self._give_up(node, look, since, session)
             case Verdict.RECOVER:
                 node.power_state = look.state
                 node.maintenance, node.maintenance_reason, node.fault = False, None, None
         session.add(node)
         return verdict
 
-    def _judge(self, node: Node, look: Look) -> Verdict:
+    def _judge(self, node: Node, look: Look) -> tuple[Verdict, datetime]:
+        """Return what to do, and since when the looks have gone wrong."""
         settings = self._world.settings
         with self._lock:
+            count, since = self._failures.pop(node.uuid, (0, self._world.clock()))
             verdict, failures = judge(
                 node,
                 look,
-                self._failures.pop(node.uuid, 0),
+                count,
                 most=settings.power_state_sync_max_retries,
                 force=settings.force_power_state_during_sync,
             )
             if failures:
-                self._failures[node.uuid] = failures
+                self._failures[node.uuid] = (failures, since)
         POWER_LOOKS.note(verdict=verdict.value)
         bmc_errors.count(node, look.kind)
-        return verdict
+        return verdict, since
 
     def _enforce(self, uuid: str) -> None:
         """Have the recorded power state set on the machine, unless something has begun on the node meanwhile."""
@@ -232,12 +235,14 @@ class PowerSync:
                 session.add(node)
             session.commit()
 
-    def _give_up(self, node: Node, look: Look, session: Session) -> None:
-        count = self._world.settings.power_state_sync_max_retries
+    def _give_up(self, node: Node, look: Look, since: datetime, session: Session) -> None:
+        count, begin = self._world.settings.power_state_sync_max_retries, since.isoformat(timespec="seconds")
         if look.state is None:
-            cause = f"The power state could not be read {count + 1} times in a row: {look.error.rstrip('.')}."
+            cause = f"Since {begin} the power state could not be read, {count + 1} times: {look.error.rstrip('.')}."
         else:
-            cause = f"The machine stays in {look.state} although {node.power_state} was set {count} times."
+            cause = (
+                f"Since {begin} the machine stays in {look.state} although {node.power_state} was set {count} times."
+            )
         text = cut(f"{cause} Check the BMC and its credentials; maintenance ends when the BMC answers again.", 4096)
         node.power_state = look.state
         node.maintenance, node.fault, node.maintenance_reason = True, FAULT, text

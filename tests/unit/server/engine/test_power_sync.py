@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,14 @@ def test_without_enforcement_reality_is_recorded(tmp_path: Path) -> None:
 def test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available", power_state=ON)
     house.script["power.read_power_state"] = Failed("", "no route to host")
-    _sync(house, 3)
+    _sync(house)
+    first = house.clock()
+    _sync(house, 2)
     assert house.look(uuid).maintenance is False
     _sync(house)
     node = house.look(uuid)
+    _, since, *_ = (node.maintenance_reason or "").split()
+    assert abs(first - datetime.fromisoformat(since)) < timedelta(seconds=60)
     assert (node.maintenance, node.fault, node.power_state) == (True, FAULT, None)
     assert "no route to host" in (node.maintenance_reason or "")
     house.script["power.read_power_state"] = Learned({"power_state": ON})
