@@ -23,6 +23,7 @@ import io
 import os
 import secrets
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -41,6 +42,8 @@ from ansible.utils import vars as unique
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 _SETTINGS: Any = constants  # its names are made when it is imported
+_PREFIX, _RANDOM = "ansible-local-", 8
+"""How the temporary folder of a playbook is called: this, the process, and so many characters."""
 _TRUST = "ansible_collections.rackwright.metal.plugins.module_utils._bmc.redfish_trust"
 
 
@@ -105,6 +108,8 @@ class ForkServer:
         self._poll.unregister(child.process)
         os.close(child.process)
         _pid, status = os.waitpid(child.pid, 0)
+        if os.WIFSIGNALED(status):
+            sweep()
         if self._awaited.pop(child.client.fileno(), None):
             self._poll.unregister(child.client)
             with child.client, contextlib.suppress(OSError):
@@ -133,7 +138,7 @@ def play(client: socket.socket) -> NoReturn:
         arguments = take_over(client)
         unique.random_int = secrets.token_hex(4)  # else every child would give its tasks the same identifiers
         with tempfile.TemporaryDirectory(
-            prefix=f"ansible-local-{os.getpid()}", dir=Path(_SETTINGS.DEFAULT_LOCAL_TMP).parent
+            prefix=f"{_PREFIX}{os.getpid()}", dir=Path(_SETTINGS.DEFAULT_LOCAL_TMP).parent
         ) as _SETTINGS.DEFAULT_LOCAL_TMP:
             PlaybookCLI.cli_executor(arguments)
     except SystemExit as end:
@@ -166,6 +171,13 @@ def take_over(client: socket.socket) -> list[str]:
     return sys.argv
 
 
+def sweep() -> None:
+    """Remove the folders of playbooks that were killed, as this process may have been before."""
+    for folder in Path(_SETTINGS.DEFAULT_LOCAL_TMP).parent.glob(f"{_PREFIX}*"):
+        if not Path("/proc", folder.name.removeprefix(_PREFIX)[:-_RANDOM]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def load() -> None:
     """Load what runs need: Ansible's plugins, and ours with the libraries that they use."""
     warnings.filterwarnings("ignore", "AnsibleCollectionFinder has already been configured")
@@ -190,6 +202,7 @@ def main(conductor: int, idle: float) -> None:
     os.register_at_fork(after_in_child=lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
     load()
     Path(_SETTINGS.DEFAULT_LOCAL_TMP).rmdir()  # each child makes its own
+    sweep()
     ForkServer(socket.socket(fileno=os.dup(0)), lifeline, idle).serve()
 
 

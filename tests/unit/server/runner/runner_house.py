@@ -121,6 +121,10 @@ class Site:
                 continue
         return {process for process in found if process.pid != os.getpid()}
 
+    def temporary(self) -> list[Path]:
+        """Return what runs keep for as long as they last."""
+        return list((self.folder / "ansible" / "tmp").iterdir())
+
     def servers(self) -> set[Process]:
         """Return the fork server, if there is one."""
         return {each for each in self.processes() if each.parent == os.getpid() and "_fork_server" in each.words}

@@ -77,7 +77,7 @@ def test_runs_share_the_server_but_neither_folder_nor_identifiers(site: Site, ev
 
 def test_a_run_leaves_no_temporary_folder_and_no_word_in_the_log(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     site.run(Ear())
-    assert list((site.folder / "ansible" / "tmp").iterdir()) == []
+    assert site.temporary() == []
     assert capfd.readouterr() == ("", "")
 
 
@@ -91,6 +91,7 @@ def test_a_run_whose_server_is_killed_has_died_and_the_next_one_has_a_new_server
     site.driver_info.clear()
     assert site.run(Ear(), "run-2").status is RunStatus.FINISHED
     assert server not in site.servers() and len(site.servers()) == 1
+    assert site.temporary() == []
 
 
 def test_a_run_whose_playbook_is_killed_has_died_and_the_server_lives(site: Site) -> None:
@@ -101,6 +102,7 @@ def test_a_run_whose_playbook_is_killed_has_died_and_the_server_lives(site: Site
     result = run.result()
     assert (result.status, "was killed" in result.cause) == (RunStatus.DIED, True)
     until(lambda: not site.of_runs(), 5)
+    until(lambda: not site.temporary(), 5)
     assert site.servers() == {server}
 
 
