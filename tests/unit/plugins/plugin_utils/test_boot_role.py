@@ -178,3 +178,17 @@ def test_a_slow_bmc_holds_up_no_other(stage: Stage, bmc: BmcServer, second: BmcS
         asleep.set()
     assert run.of("one")[-1] == ("waiting", 0)
     assert run.of("two") == [("start", 0), ("behind", 0)]
+
+
+def test_a_step_takes_one_login_and_reads_nothing_twice(stage: Stage, bmc: BmcServer, enrol: Any) -> None:
+    bmc.login = ("admin", "canary-password")
+    enrol("one", bmc)
+    for step, paths in ((BOOT, 6), (CLEAN_UP, 6)):
+        bmc.log.clear()
+        assert stage.play([step]).code == 0
+        asked = [f"{request.method} {request.path}" for request in bmc.log]
+        assert sum(one.endswith("/Sessions") for one in asked) == 1
+        looks = [one for one in asked if one.startswith("GET")]
+        assert len(set(looks)) <= paths
+        changes = [one for one in asked if not one.startswith("GET") and "Sessions" not in one]
+        assert len(looks) <= len(set(looks)) + len(changes) + 1, "again only after a change, and for an ETag"
