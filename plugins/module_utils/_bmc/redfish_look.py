@@ -80,7 +80,7 @@ def _get(base: str, path: str, params: Mapping[str, Any]) -> tuple[int, bytes]:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it is what the operator has chosen
     timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=READ_TIMEOUT)
     with urllib3.connection_from_url(base, retries=False, timeout=timeout, **secure) as pool:
-        answer = pool.urlopen("GET", path, headers=headers, redirect=False)
+        answer = pool.request("GET", path, headers=headers, redirect=False)
         return answer.status, answer.data
 
 
