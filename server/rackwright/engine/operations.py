@@ -40,6 +40,12 @@ NEXT_LOOK = 5.0
 _LOOKED_AFTER = (WaitFor.POLL, WaitFor.CHILDREN)
 """What is waited for by looking again and again, until one deadline."""
 
+SLOW = "slow"
+"""Fact: the node was slower than its wave at the current step."""
+
+RECEIVED = "inventory_received"
+"""Fact of an operation: true once the inspection report is there."""
+
 _BEGUN = "begun"
 """Fact: the position of the last step that the engine itself has begun."""
 
@@ -78,6 +84,7 @@ def reach(operation: Operation, node: Node, index: int, *, world: World) -> None
     """Note that the step at ``index`` has begun, so that those before it are done."""
     if index > operation.position:
         operation.position, operation.attempts, operation.deadline_at = index, 0, None
+        _forget_slowness(operation)
         timeline.note(operation, node, Activity.RUNS, at=world.clock())
     if operation.error is None:
         transitions.show_step(node, Phase(operation.phase), current(operation))
@@ -87,7 +94,7 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
     """Let the node go until something makes it ready; it is ready at once when its agent was faster than we."""
     at = world.clock()
     operation.run_id = None
-    if outcome.reason is WaitFor.AGENT and heard_since(node, operation.claimed_at):
+    if _has_come(operation, node, outcome.reason):
         operation.status = OperationStatus.READY.value
         return
     phase = Phase(operation.phase)
@@ -106,17 +113,31 @@ def wait(operation: Operation, node: Node, outcome: Waiting, *, world: World) ->
         transitions.move(node, Event.WAIT, at=at)
 
 
+def _has_come(operation: Operation, node: Node, reason: WaitFor) -> bool:
+    if reason is WaitFor.INSPECTION:
+        return bool(operation.facts.get(RECEIVED))
+    return reason is WaitFor.AGENT and heard_since(node, operation.claimed_at)
+
+
 def wake(session: Session, node: Node, reason: WaitFor, *, facts: dict[str, Any] | None = None) -> None:
     """Make the operation that waits for ``reason`` ready; ``facts`` came with what it waited for."""
     with session.no_autoflush:  # else the node is written twice
         operation = rows.unfinished_of(node.id or 0, session=session)
-    if operation is None or operation.waits_for != reason:
+    if operation is None:
+        return
+    early = reason is WaitFor.INSPECTION and expects_report(operation)
+    if operation.waits_for != reason and not early:
         return
     operation.facts = {**operation.facts, **(facts or {})}
     if operation.status == OperationStatus.WAITING:
         operation.status, operation.wake_at = OperationStatus.READY.value, None
         timeline.note(operation, node, Activity.QUEUED, at=now())
     session.add_all((operation, node))
+
+
+def expects_report(operation: Operation) -> bool:
+    """Tell whether an inspection report is of use: until one has come, also while a run has just booted the agent."""
+    return operation.phase == Phase.INSPECT and operation.error is None and not operation.facts.get(RECEIVED)
 
 
 def heard_since(node: Node, moment: datetime | None) -> bool:
@@ -230,9 +251,17 @@ def give_back(operation: Operation) -> None:
 
 
 def leave_wave(operation: Operation) -> None:
-    """Let a node that is slower than its wave go on alone."""
-    operation.alone = True
+    """Let a node that is slower than its wave take the step among others like it, then, if it must be, alone."""
+    operation.alone = SLOW in operation.facts
+    operation.facts = {**operation.facts, SLOW: True}
     _release(operation)
+
+
+def _forget_slowness(operation: Operation) -> None:
+    """Let a node that has done the step at which it was slow go on with the others."""
+    if SLOW in operation.facts:
+        operation.alone = False
+        operation.facts = {name: value for name, value in operation.facts.items() if name != SLOW}
 
 
 def begin(operation: Operation, node: Node, *, world: World) -> None:

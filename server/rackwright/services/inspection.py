@@ -33,12 +33,13 @@ from rackwright.engine.inspection import (
 )
 from rackwright.engine.inspection_actions import HttpCall
 from rackwright.engine.inventory import Note, bmc_addresses, check, hardware_addresses
-from rackwright.engine.operations import wake
+from rackwright.engine.operations import RECEIVED, expects_report, wake
 from rackwright.services import rule_runs
 from rackwright.services.agents import TOKENS_SINCE, Found, candidates, config, hand_out_token
 from rackwright.services.context import Context, check_unlocked
 from rackwright.store import inventory as inventories
 from rackwright.store import node as nodes
+from rackwright.store import operation as rows
 from rackwright.store import port as ports
 from rackwright.store.node import Node
 from rackwright.store.port import Port
@@ -46,8 +47,8 @@ from rackwright.store.port import Port
 BMC_ADDRESSES = "lookup_bmc_addresses"
 """Key of driver_internal_info: the addresses by which the machine may know its BMC."""
 
-RECEIVED, REFUSED = "inventory_received", "inventory_refused"
-"""Facts of the operation: true once the report is there; why a hook refused it (``cause``, ``action``)."""
+REFUSED = "inventory_refused"
+"""Fact of the operation: why a hook refused the report (``cause``, ``action``)."""
 
 _BETWEEN = (ProvisionState.INSPECT_WAIT, ProvisionState.INSPECTING)
 
@@ -58,7 +59,8 @@ def continue_inspection(body: Any, *, node_uuid: str | None = None, context: Con
     """Store and evaluate the report of an agent; return what a lookup of its node would return.
 
     Raises ReportInvalid for the wrong form, NodeNotFound when no single node waits for such a report, NodeLocked while
-    a run has the node. A report that a hook refuses is accepted here: the step that waits for it fails with its text.
+    a run has the node that does not boot the agent. A report that a hook refuses is accepted here: the step that waits
+    for it fails with its text.
     """
     answers: dict[HttpCall, str | None] = {}
     inventory, plugin_data, notes = check(body)
@@ -127,10 +129,18 @@ def _find(inventory: dict[str, Any], node_uuid: str | None, session: Session) ->
         log.warning("No single node waits for this report", extra={"addresses": addresses, "candidates": names})
         raise NodeNotFound(ident=f"with one of the addresses {', '.join(addresses)}, waiting for an inspection report,")
     node = nodes.get(waiting[0].uuid, session=session, lock=True)
+    if _is_booting(node, session):
+        return node
     check_unlocked(node)
     if node.provision_state != ProvisionState.INSPECT_WAIT:
         raise NodeNotFound(ident=node.uuid)
     return node
+
+
+def _is_booting(node: Node, session: Session) -> bool:
+    """Tell whether the run that boots the agent still has the node: agents give up when they are refused for long."""
+    operation = rows.unfinished_of(_id(node), session=session)
+    return node.provision_state == ProvisionState.INSPECTING and operation is not None and expects_report(operation)
 
 
 def _by_bmc(inventory: dict[str, Any], session: Session) -> Sequence[Node]:

@@ -74,14 +74,13 @@ class House:
             session.add(node)
             session.commit()
 
-    def wait(self, waits_for: str = "agent", uuid: str = NODE, status: str = "waiting") -> None:
+    def wait(self, waits_for: str | None = "agent", uuid: str = NODE, status: str = "waiting", **more: Any) -> None:
         with writing(self.database) as session:
             node = self._node(uuid, session)
             assert node.id is not None
             deadline = datetime.now(UTC) + timedelta(hours=1)
-            session.add(
-                Operation(node_id=node.id, phase="deploy", status=status, waits_for=waits_for, deadline_at=deadline)
-            )
+            given = {"phase": "deploy", "status": status, "waits_for": waits_for, "deadline_at": deadline, **more}
+            session.add(Operation(node_id=node.id, **given))
             session.commit()
 
     @staticmethod

@@ -12,6 +12,8 @@ from rackwright.domain.outcomes import Behind, Failed, WaitFor, Waiting
 from rackwright.domain.steps import Stage, StepRequest
 from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import operations, plan
+from rackwright.store import node as nodes
+from rackwright.store.session import writing
 from tests.unit.server.engine.engine_house import EngineHouse, step
 
 FOR_AGENT = Waiting(WaitFor.AGENT)
@@ -28,6 +30,26 @@ def _once(first: object) -> object:
         return first
 
     return play
+
+
+def test_a_report_that_came_while_the_run_had_the_node_is_not_waited_for(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="manageable")
+    came: list[str] = []
+
+    def play(_node: str) -> Waiting | None:
+        if came:
+            return None
+        came.append("report")
+        with writing(house.world.database) as session:
+            node = nodes.get(uuid, session=session)
+            operations.wake(session, node, WaitFor.INSPECTION, facts={operations.RECEIVED: True})
+            session.commit()
+        return Waiting(WaitFor.INSPECTION)
+
+    house.script["inspect.await_inventory"] = play
+    house.verb(uuid, "inspect")
+    house.settle()
+    assert (house.look(uuid).provision_state, house.look(uuid).last_error) == ("manageable", None)
 
 
 def test_a_waiting_node_holds_nothing_and_goes_on_with_a_heartbeat(house: EngineHouse) -> None:
@@ -223,15 +245,30 @@ def test_a_failure_list_may_wait_and_the_state_stays_until_its_end(house: Engine
     assert house.look(uuid).provision_state == "deploy failed"
 
 
-def test_a_node_that_is_slower_than_its_wave_goes_on_alone(house: EngineHouse) -> None:
-    slow, quick = (house.node(provision_state="available") for _ in range(2))
-    house.script[f"{slow} deploy.write_image"] = _once(Behind())
-    for uuid in (slow, quick):
+def test_nodes_that_are_slower_than_their_wave_take_the_step_together_and_go_on_with_all(house: EngineHouse) -> None:
+    *slow, quick = (house.node(provision_state="available") for _ in range(4))
+    for uuid in slow:
+        house.script[f"{uuid} deploy.write_image"] = _once(Behind())
+    for uuid in (*slow, quick):
         house.verb(uuid, "active")
     house.settle()
-    assert {house.look(uuid).provision_state for uuid in (slow, quick)} == {"active"}
-    sizes = [len(run.nodes) for run in house.runner.runs]
-    assert sizes == [2, 1], "both share a run, then the slow one has its own"
+    assert {house.look(uuid).provision_state for uuid in (*slow, quick)} == {"active"}
+    assert [len(run.nodes) for run in house.runner.runs] == [4, 3], "all share a run, then the slow ones have theirs"
+    assert {(house.operation(uuid).alone, operations.SLOW in house.operation(uuid).facts) for uuid in slow} == {
+        (False, False)
+    }
+
+
+def test_a_node_that_is_slower_than_slow_ones_takes_the_step_alone(house: EngineHouse) -> None:
+    *slow, slowest = (house.node(provision_state="available") for _ in range(3))
+    for uuid, times in ((slow[0], 1), (slow[1], 1), (slowest, 2)):
+        outcomes = iter([Behind()] * times)
+        house.script[f"{uuid} deploy.write_image"] = lambda _, outcomes=outcomes: next(outcomes, None)
+    for uuid in (*slow, slowest, house.node(provision_state="available")):
+        house.verb(uuid, "active")
+    house.settle()
+    assert house.look(slowest).provision_state == "active"
+    assert [len(run.nodes) for run in house.runner.runs] == [4, 3, 1]
 
 
 def test_a_step_that_is_not_batched_has_a_run_of_its_own_and_is_judged_host_by_host(tmp_path: Path) -> None:

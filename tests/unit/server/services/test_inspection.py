@@ -184,6 +184,26 @@ def test_a_report_that_comes_while_a_run_has_the_node_is_to_be_repeated(house: I
         house.send(report(MAC))
 
 
+@pytest.mark.parametrize("status", ["running", "ready"])
+def test_a_report_is_taken_while_the_run_that_boots_the_agent_has_the_node(house: Inspection, status: str) -> None:
+    """Agents give up after five refusals, and a run that died is repeated for longer than that."""
+    house.add(NODE, MAC, state="inspecting", reservation="conductor-1")
+    house.wait(None, status=status, phase="inspect")
+    assert house.send(report(MAC)) == NODE
+    operation = house.operation()
+    assert (operation.status, operation.facts) == (status, {"inventory_received": True})
+    assert house.stored() is not None
+    with pytest.raises(NodeLocked):
+        house.send(report(MAC))
+
+
+def test_no_report_is_taken_by_an_inspection_that_has_failed(house: Inspection) -> None:
+    house.add(NODE, MAC, state="inspecting", reservation="conductor-1")
+    house.wait(None, status="running", phase="inspect", error="it was aborted")
+    with pytest.raises(NodeLocked):
+        house.send(report(MAC))
+
+
 @pytest.mark.parametrize("body", [None, [], {}, {"inventory": {"interfaces": []}}, "text", 5])
 def test_a_report_of_the_wrong_form_is_a_bad_request(house: Inspection, body: Any) -> None:
     house.expect(NODE, MAC)
