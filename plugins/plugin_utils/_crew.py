@@ -17,7 +17,8 @@ HANDS = 64
 """Nodes that are worked on at the same time."""
 
 PATIENCE = 2.0
-"""Seconds that a part of a node's work may take longer than it took half of the others, before it has fallen behind."""
+"""Seconds that a part of a node's work may take longer than twice what it took half of the others, before the node has
+fallen behind."""
 
 T = TypeVar("T")
 
@@ -58,7 +59,10 @@ def serve(
 
 
 class _Pace:
-    """How long the parts of the work take, and who is too slow at one: by more than ``patience`` seconds."""
+    """How long the parts of the work take, and who is too slow at one: by twice the time, and ``patience`` seconds.
+
+    Where many share a busy processor, half of them are done in half of the time, and none of the others is slow.
+    """
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -96,7 +100,7 @@ class _Pace:
         at = [part for part, _began in self.since.values()]
         coming = list(accumulate((at.count(part) for part in range(max(at, default=-1) + 1)), initial=waiting))[1:]
         limits = {
-            part: times[len(times) // 2] + self._patience
+            part: 2 * times[len(times) // 2] + self._patience
             for part, count in enumerate(coming)
             if len(times := self._times[part]) >= count > 0
         }

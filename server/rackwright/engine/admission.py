@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from rackwright.engine import hosts, waves
 from rackwright.engine.live import LiveRuns
-from rackwright.engine.waves import ALONE, Lane, Ready, Wave
+from rackwright.engine.waves import ASIDE, Lane, Ready, Wave
 from rackwright.engine.world import World
 from rackwright.settings import Settings
 from rackwright.store import work
@@ -81,7 +81,7 @@ def choose(ordered: Iterable[Wave], busy: Counter[Lane], *, free: int, slots: in
     """
     used, found = Counter(busy), list[Wave]()
     for wave in ordered:
-        most = max(1, slots // 2 if wave.lane == ALONE else slots - 1)
+        most = max(1, slots // 2 if wave.lane == ASIDE else slots - 1)
         if len(found) < free and used[wave.lane] < most:
             used[wave.lane] += 1
             found.append(wave)
@@ -97,7 +97,7 @@ def grown(
     """
     used, found, ends = Counter(busy), list[Wave](), list[datetime]()
     for wave in formed:
-        troubled = wave.lane == ALONE or wave.members[0].attempts > 0
+        troubled = wave.members[0].single or wave.members[0].attempts > 0
         end = wave.since + COMPANY[(used[wave.lane] > 0) + loaded]
         used[wave.lane] += 1
         if wave.since <= at < end and len(wave.members) < size and not troubled:

@@ -230,7 +230,7 @@ def settle(operation: Operation, node: Node, *, session: Session, world: World) 
 
 
 def requeue(operation: Operation, node: Node, cause: str, *, session: Session, world: World) -> None:
-    """Deal with the death of the run: try again, and give up at the third time."""
+    """Deal with the death of the run: try again, and give up at the last time."""
     operation.attempts += 1
     operation.status = OperationStatus.READY.value
     if operation.attempts < LAST_ATTEMPT:

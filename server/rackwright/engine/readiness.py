@@ -101,6 +101,7 @@ def as_ready(operation: Operation) -> Ready | None:
         position=operation.position,
         since=operation.updated_at,
         alone=operation.alone,
+        slow=operations.SLOW in operation.facts,
         attempts=operation.attempts,
         before=operation.run_id,
         asker=operation.project or operation.user or "",

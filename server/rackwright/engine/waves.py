@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes share a run; no effects.
 
-Nodes share one when their next leg runs the same task files for the same phase. A run that died is tried again in
-halves, then node by node, so that a node that kills its run takes others with it only once more. Those who asked take
+Nodes share one when their next leg runs the same task files for the same phase. Those that were slower than their wave
+share one with others like them; who is slower than those has one alone. A run that died is tried again in halves, then
+node by node, so that a node that kills its run takes others with it only once more. Those who asked take
 turns, so that a thousand nodes of one of them do not keep a single node of another waiting.
 """
 
@@ -21,11 +22,14 @@ from rackwright.domain.verbs import Phase
 Lane = Hashable
 """What kind of work a wave is; the waves of a lane follow one another."""
 
-ALONE: Lane = "alone"
-"""The lane of all nodes that have a run of their own, because they are slow or their runs have died."""
+ASIDE: Lane = "aside"
+"""The lane of all nodes that are slow, or have a run of their own because their runs have died."""
 
-LAST_ATTEMPT = 3
-"""Deaths of a run after which a node's step counts as failed; the last one has the node alone."""
+SINGLE_FROM = 2
+"""Deaths of a run after which a node has its run for itself."""
+
+LAST_ATTEMPT = 8
+"""Deaths of a run after which a node's step counts as failed: so often it dies of nothing but the node itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,10 @@ class Ready:
     leg: Steps
     position: int
     since: datetime
+    slow: bool = False
+    """It has been slower than a wave."""
     alone: bool = False
+    """It has been slower than a wave of slow ones."""
     attempts: int = 0
     before: str | None = None
     """The run that died."""
@@ -49,7 +56,7 @@ class Ready:
     @property
     def single(self) -> bool:
         """Tell whether the node has its run for itself."""
-        return self.alone or self.attempts >= LAST_ATTEMPT - 1
+        return self.alone or self.attempts >= SINGLE_FROM
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,8 @@ class Wave:
     def lane(self) -> Lane:
         """Return the kind of work."""
         first = self.members[0]
-        return ALONE if first.single else (first.phase, first.position, leg_key(first.leg))
+        aside = first.slow or first.single
+        return ASIDE if aside else (first.phase, first.position, leg_key(first.leg))
 
 
 def form(ready: Iterable[Ready], *, size: int) -> Sequence[Wave]:
@@ -103,7 +111,8 @@ def _in_turns(group: list[Ready]) -> list[Ready]:
 
 def _group(one: Ready) -> tuple[Any, ...]:
     single = one.operation if one.single else None
-    return (one.phase, one.position, leg_key(one.leg), one.host, single, one.before if one.attempts else None)
+    dead = one.before if one.attempts else None
+    return (one.phase, one.position, leg_key(one.leg), one.host, one.slow, single, dead)
 
 
 def _parts(group: list[Ready], size: int) -> Iterator[tuple[Ready, ...]]:

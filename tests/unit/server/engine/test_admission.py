@@ -16,7 +16,7 @@ from rackwright.domain.errors import TooManyOperations
 from rackwright.domain.outcomes import Learned
 from rackwright.engine import admission, plan
 from rackwright.engine.admission import below_limits, choose, grown, in_turns
-from rackwright.engine.waves import ALONE, form
+from rackwright.engine.waves import ASIDE, form
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import BOOT, ready
 
@@ -117,8 +117,8 @@ def test_slow_nodes_never_have_more_than_half_of_the_slots() -> None:
     slow = [ready(number, alone=True) for number in range(9)]
     waves = form([*slow, ready(10), ready(11)], size=200)
     chosen = choose(waves, Counter(), free=4, slots=4)
-    assert [wave.lane == ALONE for wave in chosen].count(True) == 2
-    assert [len(wave.members) for wave in chosen if wave.lane != ALONE] == [2]
+    assert [wave.lane == ASIDE for wave in chosen].count(True) == 2
+    assert [len(wave.members) for wave in chosen if wave.lane != ASIDE] == [2]
 
 
 @pytest.mark.parametrize(("limits", "expected"), [({"rack": 2}, [1, 2, 4]), ({"rack": 0}, [1, 2, 3, 4])])

@@ -118,4 +118,4 @@ def test_operations_that_wait_for_a_run_are_read_once(house: EngineHouse) -> Non
         operations.leave_wave(operation)
         session.commit()
     assert _read_again(house, readiness) == (1, started)
-    assert [each.alone for each in readiness.look()] == [True, False, False, False]
+    assert [each.slow for each in readiness.look()] == [True, False, False, False]

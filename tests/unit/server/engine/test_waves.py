@@ -45,8 +45,9 @@ def test_the_wave_of_the_node_that_waits_longest_is_first() -> None:
     assert [wave.leg for wave in waves] == [BOOT, WRITE]
 
 
-def test_a_slow_node_is_alone() -> None:
-    assert sizes(ready(1, alone=True), ready(2), ready(3)) == [1, 2]
+def test_slow_nodes_share_a_run_and_who_is_slower_than_they_is_alone() -> None:
+    slow = [ready(number, slow=True) for number in range(4, 7)]
+    assert sizes(ready(1, slow=True, alone=True), ready(2), ready(3), *slow) == [1, 2, 3]
 
 
 def test_a_dead_wave_is_halved_and_then_taken_apart() -> None:
