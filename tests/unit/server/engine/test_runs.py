@@ -17,6 +17,7 @@ from rackwright.engine.composition import loaded
 from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.progress import Progress
 from rackwright.engine.subjects import Subjects, UnknownRun
+from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.runner.base import RunResult, RunStatus
 from rackwright.runner.fake import Death
 from rackwright.store.history import NodeHistory
@@ -71,12 +72,12 @@ def test_a_poisonous_node_fails_alone_and_its_wave_goes_on(house: EngineHouse) -
     states = [house.look(uuid).provision_state for uuid in uuids]
     assert states == ["active"] * 3 + ["deploy failed"] + ["active"] * 4
     text = house.look(uuids[3]).last_error or ""
-    assert "deploy.write_image" in text and "died 3 times" in text and "the worker was killed" in text
+    assert "deploy.write_image" in text and f"died {LAST_ATTEMPT} times" in text and "the worker was killed" in text
 
 
 def test_progress_forgets_earlier_deaths(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available")
-    deaths = {"deploy.deploy": 2, "deploy.write_image": 2}
+    deaths = dict.fromkeys(("deploy.deploy", "deploy.write_image"), LAST_ATTEMPT - 1)
 
     def fragile(name: str) -> object:
         def play(_: str) -> None:
