@@ -94,7 +94,7 @@ def tell(text: str) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    whats = parser.add_subparsers(dest="what", required=True)
+    disturbances = parser.add_subparsers(dest="what", required=True)
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--machines", type=int, default=20)
     common.add_argument("--rounds", type=int, default=1)
@@ -102,11 +102,11 @@ def _options() -> argparse.Namespace:
     common.add_argument("--conductors", type=int, default=3, help="hosts with PostgreSQL")
     common.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     common.add_argument("--limit", type=float, default=1800, metavar="SECONDS", help="longest time of a round")
-    kill = whats.add_parser("kill", parents=[common], help="kill -9 of any process")
+    kill = disturbances.add_parser("kill", parents=[common], help="kill -9 of any process")
     kill.add_argument("--every", type=float, default=5, metavar="SECONDS")
     kill.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     kill.add_argument("--kinds", nargs="*", default=(), help="kinds of processes to kill; default: all")
-    cut = whats.add_parser("cut", parents=[common], help="cut the way of a host to the database")
+    cut = disturbances.add_parser("cut", parents=[common], help="cut the way of a host to the database")
     cut.add_argument("--every", type=float, default=15, metavar="SECONDS", help="from one cut's end to the next")
     cut.add_argument("--seconds", type=float, default=20, help="length of a cut")
     return parser.parse_args()
