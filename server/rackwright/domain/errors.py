@@ -162,7 +162,7 @@ class VolumeTargetNotFound(NotFound):
 
 
 class HistoryNotFound(NotFound):
-    """History entry {ident} of node {node} could not be found."""
+    """History entry {ident} could not be found; list the history of this node for the entries that it has."""
 
 
 class InventoryNotFound(NotFound):

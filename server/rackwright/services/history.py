@@ -26,7 +26,7 @@ def get(node: Node, uuid: str, *, context: Context) -> dict[str, Any]:
     _demand(node, context)
     found = history.get(uuid, node_id=node.id or 0, session=context.session)
     if found is None:
-        raise HistoryNotFound(ident=uuid, node=node.uuid)
+        raise HistoryNotFound(ident=uuid)
     return found.model_dump()
 
 

@@ -19,7 +19,9 @@ from rackwright.domain.errors import NotFound
 from rackwright.store.paging import Page
 
 VISIBLE_TO = "visible_to"
-"""The filter that leaves out what a project must not see; it holds for the marker of a page too."""
+"""The filter that leaves out what a project must not see."""
+_FOR_MARKERS = (VISIBLE_TO, "node_id", "portgroup_uuid")
+"""The filters that say whose rows are listed: they hold for the marker of a page too, which else is unknown."""
 
 Condition = Callable[[Any], ColumnElement[bool]]
 Filters = Mapping[str, Condition]
@@ -41,7 +43,7 @@ class Source(Generic[Table]):
 
     table: type[Table]
     missing: type[NotFound]
-    """The error where no row fits."""
+    """The error where no row fits; its text needs ``ident`` only."""
     filters: Filters = field(default_factory=dict)
     """Each filter of ``find`` and ``listed``: its name and the condition that its value makes."""
     joined: type[SQLModel] | None = None
@@ -119,7 +121,7 @@ class Source(Generic[Table]):
 
     def _after(self, page: Page, filters: Mapping[str, Any], *, session: Session) -> ColumnElement[bool]:
         key, identity = self.column(page.sort_key), self.column("id")
-        seen = self._conditions({name: value for name, value in filters.items() if name == VISIBLE_TO})
+        seen = self._conditions({name: value for name, value in filters.items() if name in _FOR_MARKERS})
         wanted = select(key, identity).select_from(self.table).where(self.column(self.marker_key) == page.marker, *seen)
         if self.joined is not None:
             wanted = wanted.join(self.joined)

@@ -19,7 +19,7 @@ from rackwright.store.columns import now
 from rackwright.store.history import NodeHistory
 from rackwright.store.operation import Operation
 from rackwright.store.session import writing
-from tests.unit.server.api_house import PUBLIC, House, fault
+from tests.unit.server.api_house import NODE, PUBLIC, House, fault
 
 
 def traits(house: House, uuid: str) -> list[str]:
@@ -109,6 +109,40 @@ def test_an_entry_of_another_node_is_not_found(eventful: tuple[House, str]) -> N
     other = house.node()
     assert house.call("GET", f"/nodes/{other}/history").json() == {"history": []}
     assert house.call("GET", f"/nodes/{other}/history/{entry}").status_code == 404
+
+
+@pytest.mark.parametrize("marker", ["x", NODE])
+def test_a_marker_that_is_no_entry_of_the_history_is_not_found(eventful: tuple[House, str], marker: str) -> None:
+    house, uuid = eventful
+    answer = house.call("GET", f"/nodes/{uuid}/history?marker={marker}")
+    assert (answer.status_code, marker in fault(answer)) == (404, True)
+
+
+def test_a_marker_below_another_node_is_not_found(eventful: tuple[House, str]) -> None:
+    house, uuid = eventful
+    group = house.call("POST", "/portgroups", {"node_uuid": uuid, "name": "bond0"}).json()["uuid"]
+    house.port(uuid, portgroup_uuid=group)
+    connector = {"node_uuid": uuid, "type": "iqn", "connector_id": "iqn.2026-11.example:a"}
+    target = {"node_uuid": uuid, "volume_type": "iscsi", "volume_id": "a", "boot_index": 0}
+    house.set(uuid, power_state="power off")
+    for kind, body in (("connectors", connector), ("targets", target)):
+        assert house.call("POST", f"/volume/{kind}", body).status_code == 201
+    other = house.node()
+    empty = house.call("POST", "/portgroups", {"node_uuid": other, "name": "bond1"}).json()["uuid"]
+    lists = {
+        **dict.fromkeys(
+            ("history", "ports", "portgroups", "volume/connectors", "volume/targets"), ("nodes", uuid, other)
+        ),
+        "ports?": ("portgroups", group, empty),
+    }
+    found = {}
+    for path, (above, full, foreign) in lists.items():
+        listed = house.call("GET", f"/{above}/{full}/{path}").json()
+        last = {"marker": next(iter(listed.values()))[0]["uuid"]}
+        found[path] = [
+            house.call("GET", f"/{above}/{each}/{path}", params=last).status_code for each in (full, foreign)
+        ]
+    assert found == {path: [200, 404] for path in lists}
 
 
 def test_inventory_is_shown_once_there_is_one(house: House) -> None:
