@@ -107,7 +107,7 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
             return status
         listener.set_inheritable(True)
         patience = settings.graceful_shutdown_timeout + 10
-        words = ["-m", "rackwright.supervisor", str(listener.fileno()), str(patience)]
+        words = ["-P", "-m", "rackwright.supervisor", str(listener.fileno()), str(patience)]
         os.execve(sys.executable, [sys.executable, *words], environment)
 
 
@@ -147,7 +147,8 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
         key = read_key(settings.secret_key_file)
-        world = World(enter(settings.database, key), settings, offer, Sealer(key), nova=open_nova(settings))
+        sealer = Sealer(key, offer.secrets)
+        world = World(enter(settings.database, key), settings, offer, sealer, nova=open_nova(settings))
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())

@@ -27,8 +27,8 @@ _LONGEST_REST = 30.0
 
 
 def command(*arguments: str) -> list[str]:
-    """Return the command line of one of our processes."""
-    return [sys.executable, "-m", "rackwright.cli", *arguments]
+    """Return the command line of one of our processes, which runs nothing that lies in its working directory."""
+    return [sys.executable, "-P", "-m", "rackwright.cli", *arguments]
 
 
 @dataclass(slots=True)

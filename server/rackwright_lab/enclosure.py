@@ -61,7 +61,7 @@ def main() -> None:
     _replace_files(scratch, {"/proc/cmdline": parameters, "/proc/sysrq-trigger": "", "/etc/resolv.conf": ""})
     _bring_up(loop, scratch / "on-lease")
     if disc:
-        subprocess.run([sys.executable, "-m", "rackwright_lab.agent", loop.name], check=False)
+        subprocess.run([sys.executable, "-P", "-m", "rackwright_lab.agent", loop.name], check=False)
         _say("The agent ended.")
     else:
         _say(_deployed_system(loop))

@@ -40,7 +40,7 @@ class Enclosed:
             LabError: it ended before it was in its namespaces.
         """
         self.process = subprocess.Popen(
-            [*_UNSHARE.split(), sys.executable, "-m", module],
+            [*_UNSHARE.split(), sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=output,

@@ -113,7 +113,7 @@ def _start_in_background(options: RackOptions) -> subprocess.Popen[bytes]:
     options.directory.mkdir(parents=True, exist_ok=True)
     with (options.directory / "rack.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "rackwright_lab", "rack", "--options", options.to_json()],
+            [sys.executable, "-P", "-m", "rackwright_lab", "rack", "--options", options.to_json()],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -27,7 +27,7 @@ def free_port() -> int:
 
 def command(*arguments: str) -> list[str]:
     """Return the command line of the daemon."""
-    return [sys.executable, "-m", "rackwright.cli", *arguments]
+    return [str(Path(sys.executable).with_name("rackwright")), *arguments]
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -50,6 +50,8 @@ class Daemon:
 
     def __init__(self, folder: Path, **settings: object) -> None:
         self.state, self.log = folder / "state", folder / "daemon.log"
+        self.home = folder / "home"
+        self.home.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         given = {"enabled_hardware_types": '["fake-hardware"]', "poll_interval": 0.1, **settings}
         clean = {key: value for key, value in os.environ.items() if not key.startswith("RACKWRIGHT_")}
@@ -62,6 +64,7 @@ class Daemon:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command("serve", "--state-dir", str(self.state), "--port", str(self.port)),
+                cwd=self.home,
                 env=self.environment,
                 stdout=log,
                 stderr=log,

@@ -59,6 +59,18 @@ def test_ten_nodes_go_through_their_life_in_a_run_for_each_phase(daemon: Daemon)
     assert list((daemon.state / "runs").iterdir()) == [], "nothing stays of runs that ended well"
 
 
+def test_nothing_that_lies_in_the_working_directory_is_executed(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    for name in ("sqlalchemy", "http", "yaml", "ansible", "ansible_runner", "sushy"):
+        (tmp_path / "home" / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'a').write(__file__)")
+    daemon = Daemon(tmp_path)
+    try:
+        daemon.bring(daemon.create(1), "manage", "manageable")
+    finally:
+        daemon.stop()
+    assert not (tmp_path / "executed").exists()
+
+
 def step(key: str, **more: Any) -> dict[str, Any]:
     interface, _, name = key.partition(".")
     return {"interface": interface, "step": name, **more}
