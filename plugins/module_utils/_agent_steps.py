@@ -8,6 +8,7 @@ is carried out once. Source: contract/agent-protocol.md section 3.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ MASK = "******"
 _SECRET_WORDS = (
     *("password", "adminpass", "admin_pass", "auth_token", "token", "new_pass", "secret", "sys_pswd"),
     *("chappassword", "chapsecret", "encrypted_key", "private_key", "fernetkey", "sslkey", "passphrase"),
-    *("snmp_auth_key", "snmp_priv_key"),
+    *("snmp_auth_key", "snmp_priv_key", "passwd", "pwd", "credential", "api_key", "apikey", "ssh_key", "sshkey"),
+    *("kg_key", "community", "authorization", "cookie"),
 )
 """Parts of keys whose values are secret (contract/node-fields.md, "Masking")."""
 
@@ -157,5 +159,5 @@ def mask(value: Any, key: str = "") -> Any:
         return {name: mask(each, str(name)) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [mask(each, key) for each in value]
-    secret = any(word in key.lower() for word in _SECRET_WORDS)
+    secret = any(word in key.lower() for word in _SECRET_WORDS) or re.search(r"(?<![a-z])pass$", key, re.IGNORECASE)
     return MASK if secret and isinstance(value, str) else value

@@ -13,7 +13,12 @@ from ansible_collections.rackwright.metal.plugins.module_utils._client import Ap
 
 MASK = "******"
 MERGED = ("driver_info", "properties", "extra", "instance_info")
-SECRET = re.compile("pass|secret|token|private_key|encrypted_key|fernetkey|sslkey|snmp_.*_key|sys_pswd", re.IGNORECASE)
+SECRET = re.compile(
+    "pass|secret|token|private_key|encrypted_key|fernetkey|sslkey|snmp_.*_key|sys_pswd"
+    "|pwd|credential|api_?key|ssh_?key|kg_key|community|authorization|cookie",
+    re.IGNORECASE,
+)
+_PASSWORD_IN_URL = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
 """Keys whose text the API masks (contract, node-fields: masking), as far as a declaration may hold them."""
 
 
@@ -115,7 +120,7 @@ def difference(before: dict[str, Any], wanted: dict[str, Any], *, update_secrets
         else:
             pairs = [((field,), before.get(field), value)]
         for keys, old, new in pairs:
-            if old != new and (old != MASK or update_secrets):
+            if old != new and (update_secrets or old not in (MASK, _masked(new))):
                 operations.append({"op": "replace" if old is not None else "add", "path": _pointer(keys), "value": new})
     return operations
 
@@ -125,7 +130,9 @@ def _pointer(keys: tuple[str, ...]) -> str:
 
 
 def _masked(value: Any) -> Any:
-    """Return the value with each secret shown as the API shows it."""
+    """Return the value with each secret, and each password in a URL, shown as the API shows it."""
+    if isinstance(value, str):
+        return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", value)
     if isinstance(value, list):
         return [_masked(each) for each in value]
     if not isinstance(value, dict):

@@ -47,8 +47,8 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
         redirect_slashes=False,
         redoc_url=None,
     )
-    sealer = Sealer(key)
-    app.state.parts = Parts(settings, engine, _offer(settings, offer), sealer, _policy(settings))
+    chosen = _offer(settings, offer)
+    app.state.parts = Parts(settings, engine, chosen, Sealer(key, chosen.secrets), _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app, ROUTERS)
     app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))

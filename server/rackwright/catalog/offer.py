@@ -51,6 +51,12 @@ class Catalog:
     hardware_types: Mapping[str, HardwareType]
     implementations: Mapping[tuple[Interface, str], Implementation]
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Return the keys of driver_info that roles declare as secret."""
+        wanted = (each.properties.items() for each in self.implementations.values())
+        return frozenset(name for properties in wanted for name, wish in properties if wish.secret)
+
     def hardware_type(self, driver: str) -> HardwareType:
         """Return the hardware type ``driver``; raise DriverNotFound when it is not enabled."""
         try:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets in JSON: sealed before they reach a row, masked in answers, opened only where a machine needs them.
 
-A string whose key speaks of a secret is kept as ``{"$sealed": text}``. The words are those of the contract
-(node-fields.md, "Masking").
+A string whose key speaks of a secret, or is declared as one by a role, is kept as ``{"$sealed": text}``. The words are
+those of the contract (node-fields.md, "Masking") and a few more. A password within a URL is masked, not sealed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,16 @@ SEALED = "$sealed"
 """The key of an object that stands for a sealed secret."""
 _WORDS = re.compile(
     "password|adminpass|admin_pass|auth_token|token|new_pass|secret|sys_pswd|configdrive|chappassword|chapsecret"
-    "|encrypted_key|private_key|fernetkey|sslkey|passphrase|snmp_auth_key|snmp_priv_key",
+    "|encrypted_key|private_key|fernetkey|sslkey|passphrase|snmp_auth_key|snmp_priv_key"
+    "|passwd|pwd|credential|api_?key|ssh_?key|kg_key|community|authorization|cookie|(?<![a-z])pass$",
     re.IGNORECASE,
 )
+_PASSWORD_IN_URL = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
+_COMPARED = ("image_source", "image_checksum", "boot_iso")
+"""Keys whose URLs come back unchanged, because clients compare them with what they sent (contract: clients.md)."""
 _ALWAYS = ("configdrive", "image_url")
 """Keys of the first level whose value is a secret whatever its type."""
+_OfText = Callable[[str, str], str]
 
 
 def read_key(path: Path) -> bytes:
@@ -62,16 +67,24 @@ def holds_seal(value: object) -> bool:
     return isinstance(value, list) and any(holds_seal(each) for each in value)
 
 
+def mask_urls(value: str, name: str = "") -> str:
+    """Return a text with stars for each password in a URL, unless clients compare what stands under this key."""
+    if "@" not in value or name in _COMPARED:
+        return value
+    return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", value)
+
+
 class Sealer:
     """Seals, opens and masks the secrets of JSON objects with one key."""
 
-    def __init__(self, key: bytes) -> None:
-        """Take a Fernet key; raise ValueError when it is none."""
+    def __init__(self, key: bytes, declared: Iterable[str] = ()) -> None:
+        """Take a Fernet key, and the keys that roles declare as secret; raise ValueError when it is no key."""
         self._fernet = Fernet(key)
+        self._declared = frozenset(declared)
 
     def seal(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the object with its secrets sealed; what is sealed already stays as it is."""
-        return _mapped(data, secret=self._close, sealed=lambda value: value)
+        return self._mapped(data, secret=self._close, sealed=_same, plain=_same)
 
     def unseal(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the object with its secrets in clear; raise OperationFailed when the key does not fit."""
@@ -79,7 +92,7 @@ class Sealer:
 
     def mask(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the object with every secret shown as ``******``; nothing is opened."""
-        return _mapped(data, secret=lambda _: MASK, sealed=lambda _: MASK)
+        return self._mapped(data, secret=lambda _: MASK, sealed=lambda _: MASK, plain=mask_urls)
 
     def _close(self, value: Any) -> dict[str, str]:
         return {SEALED: self._fernet.encrypt(json.dumps(value).encode()).decode()}
@@ -99,20 +112,30 @@ class Sealer:
                 action="Put the secret.key of that time back, or set the secrets again.",
             ) from error
 
+    def _is_secret(self, name: str) -> bool:
+        return name in self._declared or is_secret(name)
 
-def _mapped(data: dict[str, Any], *, secret: Callable[[Any], Any], sealed: Callable[[Any], Any]) -> dict[str, Any]:
-    def value_of(value: Any, hidden: bool) -> Any:
-        if is_sealed(value):
-            return sealed(value)
-        if isinstance(value, dict):
-            return {name: value_of(each, is_secret(name)) for name, each in value.items()}
-        if isinstance(value, list):
-            return [value_of(each, hidden) for each in value]
-        return secret(value) if hidden and isinstance(value, str) else value
+    def _mapped(
+        self, data: dict[str, Any], *, secret: Callable[[Any], Any], sealed: Callable[[Any], Any], plain: _OfText
+    ) -> dict[str, Any]:
+        def value_of(value: Any, name: str) -> Any:
+            if is_sealed(value):
+                return sealed(value)
+            if isinstance(value, dict):
+                return {below: value_of(each, below) for below, each in value.items()}
+            if isinstance(value, list):
+                return [value_of(each, name) for each in value]
+            if isinstance(value, str):
+                return secret(value) if self._is_secret(name) else plain(value, name)
+            return value
 
-    return {
-        name: secret(value)
-        if name in _ALWAYS and value is not None and not is_sealed(value)
-        else value_of(value, is_secret(name))
-        for name, value in data.items()
-    }
+        return {
+            name: secret(value)
+            if name in _ALWAYS and value is not None and not is_sealed(value)
+            else value_of(value, name)
+            for name, value in data.items()
+        }
+
+
+def _same(value: Any, _name: str = "") -> Any:
+    return value

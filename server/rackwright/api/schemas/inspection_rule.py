@@ -40,8 +40,8 @@ INSPECTION_RULE = Resource(
         _open("priority", integer(0, 9999), default=0, short=True, about="The greatest runs first."),
         _open("sensitive", BOOLEAN, default=False, about="Hides conditions and actions; cannot be unset."),
         _open("phase", choice("main"), default="main", short=True),
-        _open("conditions", CONDITIONS, default=[], sort=False, about="All must hold."),
-        _open("actions", ACTIONS, required=True, sort=False, about="Done in their order."),
+        _open("conditions", CONDITIONS, default=[], sort=False, secret=True, about="All must hold."),
+        _open("actions", ACTIONS, required=True, sort=False, secret=True, about="Done in their order."),
         links("inspection/{0[uuid]}"),
     ),
 )

@@ -117,6 +117,12 @@ def test_the_node_goes_with_masked_secrets_and_the_erase_parameters() -> None:
     assert sent["node"]["driver_internal_info"]["agent_erase_devices_zeroize"] is True
 
 
+def test_other_words_for_secrets_are_masked_for_the_agent_too() -> None:
+    words = ("bmc_pass", "passwd", "root_pwd", "api_key", "credentials", "snmp_community", "ipmi_hex_kg_key")
+    sent = machine({**NODE, "driver_info": {**dict.fromkeys(words, "canary"), "bypass": "open"}}, [])
+    assert sent["node"]["driver_info"] == {**dict.fromkeys(words, "******"), "bypass": "open"}
+
+
 def test_only_deploy_steps_get_the_config_drive() -> None:
     assert machine(NODE, [])["node"]["instance_info"]["configdrive"] == "******"
     assert machine(NODE, [], configdrive=True)["node"]["instance_info"]["configdrive"] == {"user_data": "canary-4"}

@@ -40,3 +40,9 @@ def test_a_masked_secret_is_left_alone_unless_it_is_to_be_written() -> None:
     assert difference(BEFORE, wanted, update_secrets=True) == [
         {"op": "replace", "path": "/driver_info/redfish_password", "value": "new"}
     ]
+
+
+def test_a_url_whose_password_the_api_masks_is_the_same_url() -> None:
+    before = {"driver_info": {"redfish_address": f"https://root:{MASK}@bmc"}}
+    assert difference(before, {"driver_info": {"redfish_address": "https://root:geheim@bmc"}}) == []
+    assert difference(before, {"driver_info": {"redfish_address": "https://root:geheim@other"}}) != []

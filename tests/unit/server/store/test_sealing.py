@@ -87,9 +87,53 @@ def test_every_word_of_the_contract_marks_a_secret(word: str) -> None:
     assert is_secret(f"my_{word.upper()}_2")
 
 
-@pytest.mark.parametrize("name", ["username", "address", "image_source", "key", "pass"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("pass", "bmc_pass", "passwd", "root_pwd", "api_key", "apikey", "credentials", "snmp_community"),
+        *("ssh_key", "ipmi_hex_kg_key", "Authorization", "Cookie"),
+    ],
+)
+def test_words_that_people_use_for_secrets_mark_one(sealer: Sealer, name: str) -> None:
+    sealed = sealer.seal({"deep": [{name: "geheim"}]})
+    assert "geheim" not in str(sealed)
+    assert sealer.mask(sealed) == sealer.mask({"deep": [{name: "geheim"}]}) == {"deep": [{name: MASK}]}
+    assert sealer.unseal(sealed) == {"deep": [{name: "geheim"}]}
+
+
+@pytest.mark.parametrize("name", ["username", "address", "image_source", "key", "bypass", "passive", "keyboard"])
 def test_other_words_mark_none(name: str) -> None:
     assert not is_secret(name)
+
+
+def test_what_a_role_declares_as_secret_is_sealed_and_masked() -> None:
+    sealer = Sealer(Fernet.generate_key(), ["acme_pin"])
+    sealed = sealer.seal({"acme_pin": "1234", "acme_pins": "open"})
+    assert "1234" not in str(sealed)
+    assert sealer.mask(sealed) == {"acme_pin": MASK, "acme_pins": "open"}
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://admin:geheim@bmc/redfish", f"https://admin:{MASK}@bmc/redfish"),
+        ("http://:geheim@proxy:3128", f"http://:{MASK}@proxy:3128"),
+        ("see http://a:b@c and http://d:e@f", f"see http://a:{MASK}@c and http://d:{MASK}@f"),
+        ("https://bmc:8443/a@b", "https://bmc:8443/a@b"),
+        ("https://bmc?mail=a:b@c", "https://bmc?mail=a:b@c"),
+        ("admin@bmc", "admin@bmc"),
+    ],
+)
+def test_a_password_in_a_url_is_masked_and_the_rest_is_shown(sealer: Sealer, url: str, shown: str) -> None:
+    assert sealer.mask({"address": url, "deep": [{"proxies": [url]}]}) == {
+        "address": shown,
+        "deep": [{"proxies": [shown]}],
+    }
+
+
+def test_urls_of_images_come_back_as_clients_sent_them(sealer: Sealer) -> None:
+    info = {"image_source": "http://a:b@c/x", "image_checksum": "http://a:b@c/y", "boot_iso": "http://a:b@c/z"}
+    assert sealer.mask(sealer.seal(info)) == info
 
 
 def test_a_seal_is_found_however_deep() -> None:
