@@ -15,11 +15,12 @@ import jsonpointer
 from rackwright.api.fields import Field, Resource, Row
 from rackwright.domain.errors import Invalid, InvalidPatch, NotAcceptableVersion
 from rackwright.domain.wording import shown
-from rackwright.store.sealing import SEALED
+from rackwright.store.sealing import SEALED, is_secret
 
 _CHANGING = ("add", "replace", "remove", "move", "copy")
 _WITH_VALUE = ("add", "replace", "test")
-_WITH_SOURCE = ("move", "copy")
+WITH_SOURCE = ("move", "copy")
+"""The operations that read one value to write it elsewhere."""
 _NO_WAY = "there is nothing at this path, or no place for a new value; read the resource and correct the path"
 _MOST_OPERATIONS, _MOST_COPIED, _DEEPEST = 1000, 2**20, 25
 
@@ -85,7 +86,7 @@ def _applied(
     try:
         patched: dict[str, Any] = jsonpatch.apply_patch(document, [operation], in_place=True)
     except jsonpatch.JsonPatchTestFailed as error:
-        raise InvalidPatch(path=path, reason=_not_equal(field, document, operation)) from error
+        raise InvalidPatch(path=path, reason=_not_equal(document, operation)) from error
     except jsonpatch.JsonPointerException as error:
         raise InvalidPatch(path=path, reason=_NO_WAY) from error
     except (jsonpatch.JsonPatchException, TypeError, KeyError) as error:
@@ -93,17 +94,14 @@ def _applied(
     return patched
 
 
-def _not_equal(field: Field, document: dict[str, Any], operation: dict[str, Any]) -> str:
-    """Return why a test failed; what may hold secrets is not told."""
-    text = f"its value is not {shown(operation['value'])}"
-    if field.secret:
-        return text
-    return f"{text} but {shown(jsonpointer.resolve_pointer(document, operation['path'], None))}"
+def _not_equal(document: dict[str, Any], operation: dict[str, Any]) -> str:
+    found = jsonpointer.resolve_pointer(document, operation["path"], None)
+    return f"its value is not {shown(operation['value'])} but {shown(found)}"
 
 
 def _check_growth(document: dict[str, Any], operation: dict[str, Any], allowance: _Allowance) -> None:
     path, value = operation["path"], operation.get("value")
-    if operation["op"] in _WITH_SOURCE:
+    if operation["op"] in WITH_SOURCE:
         try:
             value = jsonpointer.resolve_pointer(document, operation["from"])
         except jsonpointer.JsonPointerException as error:
@@ -132,13 +130,15 @@ def _checked(resource: Resource, operation: Any, minor: int) -> Field:
     field = _field(resource, path, minor)
     if op in _CHANGING and not field.patch:
         raise InvalidPatch(path=path, reason="the field cannot be changed this way")
-    if op in _WITH_SOURCE:
+    if op == "test" and field.secret:
+        raise InvalidPatch(path=path, reason="it may hold secrets, which a test could guess")
+    if op in WITH_SOURCE:
         _check_source(resource, operation, minor)
     return field
 
 
 def _check_source(resource: Resource, operation: dict[str, Any], minor: int) -> None:
-    """Check where a move or copy takes its value from; secrets stay within their field."""
+    """Check where a move or copy takes its value from; secrets stay within their field, under a key of secrets."""
     path, source = operation["path"], operation.get("from")
     if not isinstance(source, str):
         raise InvalidPatch(path=path, reason=f"{operation['op']} needs a from")
@@ -147,6 +147,12 @@ def _check_source(resource: Resource, operation: dict[str, Any], minor: int) -> 
         raise InvalidPatch(path=source, reason="the field cannot be moved")
     if field.secret and field is not _field(resource, path, minor):
         raise InvalidPatch(path=source, reason="it may hold secrets, which cannot be copied to another field")
+    if field.secret and _names_secret(source) and not _names_secret(path):
+        raise InvalidPatch(path=source, reason=f"it is a secret, which would be shown at {path}")
+
+
+def _names_secret(path: str) -> bool:
+    return any(map(is_secret, path.split("/")))
 
 
 def _field(resource: Resource, path: str, minor: int) -> Field:

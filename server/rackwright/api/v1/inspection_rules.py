@@ -13,9 +13,11 @@ from rackwright.api.deps import Arg, Args, Call, CallDep, reply
 from rackwright.api.endpoints import Endpoints
 from rackwright.api.fields import Row
 from rackwright.api.kinds import TEXT
+from rackwright.api.patch import WITH_SOURCE
 from rackwright.api.routing import Router
 from rackwright.api.schemas.inspection_rule import INSPECTION_RULE, SINCE
 from rackwright.api.versions import since
+from rackwright.domain.errors import Invalid
 from rackwright.services import inspection_rules
 
 router = Router(tags=["inspection rules"])
@@ -40,6 +42,14 @@ class _Endpoints(Endpoints):
     def shown(self, found: Any, call: Call) -> Row:
         """Return what clients may see of one."""
         return _visible(super().shown(found, call))
+
+    def operations(self, found: Any, call: Call) -> Any:
+        """Return a patch; raise Invalid where it would read a sensitive rule."""
+        given = call.json()
+        known = [each.get("op") for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+        if found.sensitive and any(op in ("test", *WITH_SOURCE) for op in known):
+            raise Invalid(f"Inspection rule {found.uuid} is sensitive; its patch may add, replace and remove only.")
+        return given
 
 
 @router.delete(

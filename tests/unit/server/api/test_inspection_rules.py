@@ -138,6 +138,22 @@ def test_a_patch_that_makes_a_wrong_rule_is_400_and_changes_nothing(house: House
     assert house.call("GET", f"/inspection_rules/{UUID}").json() == before
 
 
+def test_headers_and_urls_of_a_rule_are_shown_without_their_passwords(house: House) -> None:
+    headers, proxies = {"Authorization": "Bearer geheim", "Accept": "*/*"}, {"http": "http://a:geheim@proxy"}
+    call = {"op": "api-call", "args": {"url": "http://a:geheim@cmdb/x", "headers": headers, "proxies": proxies}}
+    shown = created(house, actions=[call])
+    assert "geheim" not in str(shown)
+    assert shown["actions"][0]["args"] == {
+        "url": "http://a:******@cmdb/x",
+        "headers": {"Authorization": "******", "Accept": "*/*"},
+        "proxies": {"http": "http://a:******@proxy"},
+    }
+    copy = {"op": "copy", "from": "/actions/0/args/headers/Authorization", "path": "/description"}
+    assert patched(house, copy).status_code == 400
+    assert patched(house, {"op": "replace", "path": "/priority", "value": 3}).status_code == 200
+    assert "geheim" not in house.call("GET", "/inspection_rules?detail=true").text
+
+
 def test_a_sensitive_rule_hides_what_it_does_and_stays_sensitive(house: House) -> None:
     shown = created(house, sensitive=True)
     assert (shown["conditions"], shown["actions"]) == (None, None)
@@ -147,6 +163,35 @@ def test_a_sensitive_rule_hides_what_it_does_and_stays_sensitive(house: House) -
     assert patched(house, {"op": "remove", "path": "/sensitive"}).status_code == 400
     answer = patched(house, {"op": "replace", "path": "/priority", "value": 1})
     assert (answer.status_code, answer.json()["actions"]) == (200, None)
+
+
+_CALL = {"op": "api-call", "args": {"url": "http://a.example", "headers": {"Authorization": "geheim"}}}
+
+
+@pytest.mark.parametrize("sensitive", [True, False])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"op": "copy", "from": "/actions/0/args/headers/Authorization", "path": "/description"},
+        {"op": "copy", "from": "/conditions/0/args/values/1", "path": "/description"},
+        {"op": "copy", "from": "/actions/0/args/headers/Authorization", "path": "/actions/0/args/headers/Accept"},
+        {"op": "move", "from": "/actions/0/args/headers/Authorization", "path": "/actions/0/args/headers/Accept"},
+        {"op": "test", "path": "/actions/0/args/headers/Authorization", "value": "geheim"},
+        {"op": "test", "path": "/actions", "value": [_CALL]},
+        {"op": "test", "path": "/conditions/0/op", "value": "eq"},
+        {"op": "copy", "from": "/actions/0/args/headers/Authorization", "path": "/actions/0/op"},
+    ],
+)
+def test_a_patch_does_not_give_away_what_a_rule_hides(house: House, operation: Any, sensitive: bool) -> None:
+    before = created(house, sensitive=sensitive, actions=[_CALL])
+    answer = patched(house, operation)
+    assert (answer.status_code, "geheim" in answer.text) == (400, False)
+    assert house.call("GET", f"/inspection_rules/{UUID}").json() == before
+
+
+def test_a_sensitive_rule_can_be_changed_unseen(house: House) -> None:
+    created(house, sensitive=True)
+    assert patched(house, {"op": "replace", "path": "/actions/0/args/value", "value": "z"}).status_code == 200
 
 
 def test_a_rule_is_known_by_its_uuid_only(house: House) -> None:

@@ -40,6 +40,11 @@ def uuid(house: House) -> str:
         ([{"op": "move", "from": "/properties/cpus", "path": "/properties/c"}], "properties", {"c": 4}),
         ([{"op": "copy", "from": "/properties/cpus", "path": "/properties/c"}], "properties", {"cpus": 4, "c": 4}),
         ([{"op": "copy", "from": "/extra/a", "path": "/properties/a"}], "properties", {"cpus": 4, "a": {"b": 1}}),
+        (
+            [{"op": "copy", "from": "/driver_info/redfish_password", "path": "/driver_info/old_password"}],
+            "driver_info",
+            {"redfish_password": "******", "redfish_username": "admin", "old_password": "******"},
+        ),
         ([{"op": "test", "path": "/name", "value": "n1"}, {"op": "remove", "path": "/name"}], "name", None),
         ([{"op": "replace", "path": "/maintenance", "value": "true"}], "maintenance", True),
         ([{"op": "add", "path": "/instance_uuid", "value": NODE.upper()}], "instance_uuid", NODE),
@@ -103,7 +108,11 @@ def test_escaped_keys_and_lists_can_be_reached(house: House, uuid: str) -> None:
         [{"op": "move", "path": "/properties"}],
         [{"op": "copy", "from": "/driver_info/redfish_password", "path": "/extra/seen"}],
         [{"op": "copy", "from": "/driver_info", "path": "/extra/seen"}],
+        [{"op": "copy", "from": "/driver_info/redfish_password", "path": "/driver_info/note"}],
+        [{"op": "move", "from": "/driver_info/redfish_password", "path": "/driver_info/note"}],
         [{"op": "test", "path": "/driver_info/redfish_password", "value": "geheim"}],
+        [{"op": "test", "path": "/driver_info/redfish_username", "value": "admin"}],
+        [{"op": "test", "path": "/instance_info", "value": {}}],
         [{"op": "test", "path": "/name", "value": "other"}],
     ],
 )
