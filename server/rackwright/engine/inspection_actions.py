@@ -142,7 +142,7 @@ def _extended(present: Any, args: Json) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class Target:
     """A document that actions write to, and which of its fields they may write."""
 
     what: str
@@ -151,18 +151,18 @@ class _Target:
 
     def set(self, row: dict[str, Any], path: str, value: Any) -> str:
         """Set a field or what is below it; return the field's name."""
-        parts = self._checked(path)
+        parts = self.checked(path)
         _put(row, parts, value)
-        row[parts[0]] = self._valid(parts[0], row[parts[0]])
+        row[parts[0]] = self.valid(parts[0], row[parts[0]])
         return parts[0]
 
     def extend(self, row: dict[str, Any], args: Json) -> str:
         """Append to a list at a path; return the field's name."""
-        return self.set(row, args["path"], _extended(_get(row, self._checked(args["path"])), args))
+        return self.set(row, args["path"], _extended(_get(row, self.checked(args["path"])), args))
 
     def unset(self, row: dict[str, Any], path: str) -> str:
         """Remove what is below a field, or give the field its default; return the field's name."""
-        parts = self._checked(path)
+        parts = self.checked(path)
         if parts[1:]:
             _drop(row, parts)
         elif self.table.model_fields[parts[0]].is_required():
@@ -171,7 +171,8 @@ class _Target:
             row[parts[0]] = self.table.model_fields[parts[0]].get_default(call_default_factory=True)
         return parts[0]
 
-    def _checked(self, path: str) -> list[str]:
+    def checked(self, path: str) -> list[str]:
+        """Return the parts of a path, the first of which is a field; raise ActionFailed."""
         parts = steps_of(path)
         if parts[0] not in self.fields:
             raise ActionFailed(
@@ -179,7 +180,8 @@ class _Target:
             )
         return parts
 
-    def _valid(self, name: str, value: Any) -> Any:
+    def valid(self, name: str, value: Any) -> Any:
+        """Return the value as the field keeps it; raise ActionFailed."""
         info: FieldInfo = self.table.model_fields[name]
         kind: Any = Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
         try:
@@ -189,8 +191,8 @@ class _Target:
             raise ActionFailed(f"{name} of {self.what} cannot have this value: {problem}") from error
 
 
-_NODE = _Target("the node", Node, NODE_FIELDS)
-_PORT = _Target("a port", Port, PORT_FIELDS)
+NODE = Target("the node", Node, NODE_FIELDS)
+PORT = Target("a port", Port, PORT_FIELDS)
 
 
 def _port_of(scene: Scene, ident: str) -> dict[str, Any]:
@@ -206,17 +208,17 @@ def _note_port(scene: Scene, port: dict[str, Any], name: str) -> None:
 
 def _set_port(scene: Scene, args: Json) -> None:
     port = _port_of(scene, args["port_id"])
-    _note_port(scene, port, _PORT.set(port, args["path"], args["value"]))
+    _note_port(scene, port, PORT.set(port, args["path"], args["value"]))
 
 
 def _extend_port(scene: Scene, args: Json) -> None:
     port = _port_of(scene, args["port_id"])
-    _note_port(scene, port, _PORT.extend(port, args))
+    _note_port(scene, port, PORT.extend(port, args))
 
 
 def _unset_port(scene: Scene, args: Json) -> None:
     port = _port_of(scene, args["port_id"])
-    _note_port(scene, port, _PORT.unset(port, args["path"]))
+    _note_port(scene, port, PORT.unset(port, args["path"]))
 
 
 def _fail(_scene: Scene, args: Json) -> None:
@@ -227,9 +229,26 @@ def _log(scene: Scene, args: Json) -> None:
     scene.messages.append((args["level"], args["msg"]))
 
 
-def _capability(scene: Scene, name: str, value: str | None) -> None:
-    if not name or set(name) & set(":,") or "," in (value or ""):
+def check_capability(name: str, value: object = "") -> None:
+    """Raise ActionFailed unless a capability may be called so and have this value."""
+    if not name or set(name) & set(":,") or "," in str(value):
         raise ActionFailed(f"capability {name}: neither : nor , is possible in it")
+
+
+def check_trait(name: str) -> None:
+    """Raise ActionFailed unless this is a trait."""
+    if not is_trait(name):
+        raise ActionFailed(f"{name} cannot be added: it is no trait; write CUSTOM_ and A-Z, 0-9, _ for one of your own")
+
+
+def check_url(url: str) -> None:
+    """Raise ActionFailed unless a rule may call this URL."""
+    if not url.lower().startswith(("http://", "https://")):
+        raise ActionFailed(f"{url} is no http or https URL")
+
+
+def _capability(scene: Scene, name: str, value: str | None) -> None:
+    check_capability(name, value or "")
     properties = scene.node["properties"]
     known = with_capabilities(properties.get("capabilities"), {} if value is None else {name: value})
     kept = [pair for pair in known.split(",") if pair and (value is not None or pair.split(":", 1)[0] != name)]
@@ -238,9 +257,10 @@ def _capability(scene: Scene, name: str, value: str | None) -> None:
 
 
 def _add_trait(scene: Scene, args: Json) -> None:
+    check_trait(args["name"])
     traits = {*scene.node["traits"], args["name"]}
-    if not is_trait(args["name"]) or len(traits) > _MOST_TRAITS:
-        raise ActionFailed(f"{args['name']} cannot be added: it is no trait, or the node has {_MOST_TRAITS} already")
+    if len(traits) > _MOST_TRAITS:
+        raise ActionFailed(f"{args['name']} cannot be added: the node has {_MOST_TRAITS} traits already")
     scene.node["traits"] = sorted(traits)
     scene.node_changes.add("traits")
 
@@ -256,8 +276,7 @@ def _extend_data(scene: Scene, args: Json) -> None:
 
 
 def _call(scene: Scene, args: Json) -> None:
-    if not args["url"].lower().startswith(("http://", "https://")):
-        raise ActionFailed(f"{args['url']} is no http or https URL")
+    check_url(args["url"])
     call = HttpCall(
         url=args["url"],
         headers=tuple((args["headers"] or {}).items()),
@@ -276,9 +295,9 @@ EFFECTS: Mapping[str, Callable[[Scene, Json], None]] = MappingProxyType(
     {
         "fail": _fail,
         "log": _log,
-        "set-attribute": lambda scene, args: scene.node_changes.add(_NODE.set(scene.node, args["path"], args["value"])),
-        "extend-attribute": lambda scene, args: scene.node_changes.add(_NODE.extend(scene.node, args)),
-        "del-attribute": lambda scene, args: scene.node_changes.add(_NODE.unset(scene.node, args["path"])),
+        "set-attribute": lambda scene, args: scene.node_changes.add(NODE.set(scene.node, args["path"], args["value"])),
+        "extend-attribute": lambda scene, args: scene.node_changes.add(NODE.extend(scene.node, args)),
+        "del-attribute": lambda scene, args: scene.node_changes.add(NODE.unset(scene.node, args["path"])),
         "set-capability": lambda scene, args: _capability(scene, args["name"], str(args["value"])),
         "unset-capability": lambda scene, args: _capability(scene, args["name"], None),
         "add-trait": _add_trait,

@@ -66,13 +66,18 @@ def _is_false(args: Json) -> bool:
     return number == 0 if number is not None else str(args["value"]).strip().lower() in _FALSE
 
 
-def _in_net(args: Json) -> bool:
+def subnet(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Return the network that a text names; raise CannotCompare."""
     try:
-        subnet = ipaddress.ip_network(args["subnet"], strict=False)
+        return ipaddress.ip_network(text, strict=False)
     except ValueError as error:
         raise CannotCompare(f"subnet: {error}") from error
+
+
+def _in_net(args: Json) -> bool:
+    net = subnet(args["subnet"])
     try:
-        return ipaddress.ip_address(args["address"]) in subnet
+        return ipaddress.ip_address(args["address"]) in net
     except ValueError:
         return False
 

@@ -22,6 +22,7 @@ from rackwright.engine.inspection import InspectionFailed
 from rackwright.engine.inspection_actions import EFFECTS, ActionFailed, Scene, quoted_step
 from rackwright.engine.inspection_conditions import OPERATORS, CannotCompare
 from rackwright.engine.inspection_grammar import Clause, GrammarError, clauses
+from rackwright.engine.inspection_literals import proved
 from rackwright.engine.inspection_text import NoSuchData, TextTooLong, Words, is_whole
 
 _MOST_ITEMS = 10_000
@@ -89,6 +90,8 @@ def _checked(row: Any) -> Mapping[str, Any]:
         raise GrammarError(f"a rule has no {', '.join(map(str, unknown))}; known: {', '.join(sorted(_OWN_KEYS))}")
     if not isinstance(row.get("priority", 0), int) or row.get("phase", "main") != "main":
         raise GrammarError("the priority is a whole number, and the phase can only be main")
+    proved("condition", row.get("conditions") or ())
+    proved("action", row["actions"])
     return {"uuid": str(uuid4()), **row}
 
 

@@ -11,7 +11,7 @@ from rackwright.api.fields import Field, Resource
 from rackwright.api.kinds import BOOLEAN, TIME, UUID_TEXT, Kind, choice, integer, string
 from rackwright.api.links import links
 from rackwright.engine import inspection_grammar
-from rackwright.engine.inspection_grammar import clauses
+from rackwright.engine.inspection_literals import proved
 
 SINCE = 96
 
@@ -21,7 +21,7 @@ _open = partial(Field, since=SINCE, create=True, patch=True)
 
 def _steps(kind: inspection_grammar.Kind, *, least: int) -> Kind:
     def checked(value: list[Any]) -> list[Any]:
-        clauses(kind, value)
+        proved(kind, value)
         return value
 
     return Kind({"type": "array", "minItems": least, "items": inspection_grammar.schema(kind)}, checked, shown=_SHOWN)
@@ -42,6 +42,6 @@ INSPECTION_RULE = Resource(
         _open("phase", choice("main"), default="main", short=True),
         _open("conditions", CONDITIONS, default=[], sort=False, secret=True, about="All must hold."),
         _open("actions", ACTIONS, required=True, sort=False, secret=True, about="Done in their order."),
-        links("inspection/{0[uuid]}"),
+        links("inspection_rules/{0[uuid]}"),
     ),
 )

@@ -34,8 +34,8 @@ def test_a_rule_is_created_shown_listed_and_removed(house: House) -> None:
     shown = house.call("GET", f"/inspection_rules/{UUID}").json()
     assert shown == answer.json()
     links = [
-        {"href": f"{PUBLIC}/v1/inspection/{UUID}", "rel": "self"},
-        {"href": f"{PUBLIC}/inspection/{UUID}", "rel": "bookmark"},
+        {"href": f"{PUBLIC}/v1/inspection_rules/{UUID}", "rel": "self"},
+        {"href": f"{PUBLIC}/inspection_rules/{UUID}", "rel": "bookmark"},
     ]
     assert shown | {"created_at": None} == {
         **RULE,
@@ -84,6 +84,13 @@ def test_before_96_there_are_no_rules(house: House) -> None:
         ({"actions": [{"args": {"msg": "a"}}]}, "op"),
         ({"conditions": {"op": "eq"}}, "conditions"),
         ({"conditions": [{"op": "matches", "args": {"value": "a", "regex": "("}}]}, "regular expression"),
+        (
+            {"conditions": [{"op": "in-net", "args": ["{inventory[bmc_address]}", "y"]}]},
+            "condition 1: op in-net: subnet",
+        ),
+        ({"actions": [{"op": "api-call", "args": {"url": "file:///etc/passwd"}}]}, "no http or https URL"),
+        ({"actions": [{"op": "set-attribute", "args": ["/uuid", "x"]}]}, "cannot be changed by a rule"),
+        ({"actions": [{"op": "add-trait", "args": ["x"]}]}, "no trait"),
         ({"priority": -1}, "priority"),
         ({"priority": 10000}, "priority"),
         ({"priority": "high"}, "priority"),

@@ -81,6 +81,14 @@ def test_steps_come_with_their_role_and_the_description_of_their_arguments(shelf
     assert (found.protocol, sorted(found.properties)) == ("redfish", ["best_address", "best_key"])
 
 
+def test_keys_that_roles_declare_as_secret_are_known(shelf: Shelf) -> None:
+    shelf.power()
+    shelf.role(
+        "power", POWER.replace("Of this one only.", "A pin., secret: true"), tasks=("set_power", "act"), specs=SPECS
+    )
+    assert shelf.load().secrets == {"best_key"}
+
+
 def test_the_first_implementation_that_a_role_offers_is_the_default(shelf: Shelf) -> None:
     shelf.power()
     offer = shelf.load()
