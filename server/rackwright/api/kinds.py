@@ -94,16 +94,23 @@ def _name(value: str) -> str:
     return value
 
 
-def _own_name(value: str) -> str:
-    if is_uuid(value):
-        raise ValueError(f"{value!r} is a UUID, which cannot be a name")
-    return _name(value)
+def own_name(*words: str) -> Kind:
+    """Return the kind of names that are no UUID, and none of the words that stand where a name does in paths."""
+
+    def checked(value: str) -> str:
+        if is_uuid(value) or value in words:
+            what = "a UUID" if is_uuid(value) else "a word of the API's paths"
+            raise ValueError(f"{value!r} is {what}, which cannot be a name")
+        return _name(value)
+
+    return Kind(_STRING, checked)
 
 
 def _ident(value: str) -> str:
     return _uuid(value) if is_uuid(value) else _name(value)
 
 
+_STRING = {"type": "string"}
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 
 
@@ -164,7 +171,6 @@ def _lowered(value: str) -> str:
     return value.lower()
 
 
-_STRING = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": ["integer", "string"]}
 
 TEXT = string()
@@ -172,7 +178,7 @@ WORD = string(shortest=1)
 LOWERED = Kind({"type": "string", "maxLength": 255}, _lowered)
 UUID_TEXT = Kind(_STRING | {"format": "uuid"}, _uuid)
 NAME = Kind(_STRING, _name)
-OWN_NAME = Kind(_STRING, _own_name)
+OWN_NAME = own_name()
 IDENT = Kind(_STRING, _ident)
 MAC = Kind(_STRING, _mac)
 BOOLEAN = Kind({"type": ["boolean", "string"]}, _boolean, shown={"type": "boolean"})

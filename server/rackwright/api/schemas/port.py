@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from rackwright.api.fields import Field, Resource
-from rackwright.api.kinds import BOOLEAN, IDENT, MAC, OBJECT, OWN_NAME, TIME, UUID_TEXT, Kind, string
+from rackwright.api.kinds import BOOLEAN, IDENT, MAC, OBJECT, TIME, UUID_TEXT, Kind, own_name, string
 from rackwright.api.links import links
 from rackwright.domain.errors import NotAcceptableVersion
 
@@ -68,7 +68,7 @@ PORT = Resource(
         _open("pxe_enabled", BOOLEAN, 19, default=True),
         _open("node_uuid", UUID_TEXT, sort=False),
         Field("node_ident", IDENT, 94, create=True, needs=(), sort=False, write_only=True),
-        _open("name", OWN_NAME.or_null(), 88, about="Unique."),
+        _open("name", own_name("detail").or_null(), 88, about="Unique."),
         _open("description", string(255).or_null(), 97),
         _open("vendor", string(32).or_null(), 100),
         _open("category", string(80).or_null(), 101),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from rackwright.api.fields import Field, Resource
-from rackwright.api.kinds import BOOLEAN, MAC, OBJECT, OWN_NAME, TIME, UUID_TEXT, string
+from rackwright.api.kinds import BOOLEAN, MAC, OBJECT, TIME, UUID_TEXT, own_name, string
 from rackwright.api.links import below, links
 
 _open = partial(Field, create=True, patch=True)
@@ -23,7 +23,7 @@ PORTGROUP = Resource(
         _open("extra", OBJECT, default={}, sort=False, about="Free for clients."),
         Field("internal_info", OBJECT, sort=False),
         _open("mode", string(255, shortest=1), 26, about="Default: the setting default_portgroup_mode."),
-        _open("name", OWN_NAME.or_null(), short=True, about="Unique."),
+        _open("name", own_name("detail").or_null(), short=True, about="Unique."),
         _open("properties", OBJECT, 26, default={}, sort=False, about="How the ports are bonded."),
         _open("standalone_ports_supported", BOOLEAN, default=True, about="Its ports may boot on their own."),
         _open("node_uuid", UUID_TEXT, required=True, sort=False),
