@@ -36,9 +36,10 @@ class Course:
         nodes = self._site.nodes()
         if nodes is None:
             return False
+        absent = {machine["name"] for machine in self._absent}
         for uuid, node in nodes.items():
             self._note(node)
-            if verb := _verb(node):
+            if node["name"] not in absent and (verb := _verb(node)):
                 self._site.verb(uuid, verb)
         found = [str(node["provision_state"]) for node in nodes.values()]
         self.states = {state: found.count(state) for state in sorted(set(found))}

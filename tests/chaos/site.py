@@ -130,7 +130,13 @@ class Site:
         ident = str(uuid.uuid5(uuid.NAMESPACE_URL, machine["name"]))
         node = {"uuid": ident, **node_of(machine, self.rack, self._files)}
         port = {"node_uuid": ident, "address": machine["mac"]}
-        return self._sent("POST", "/v1/nodes", node) and self._sent("POST", "/v1/ports", port)
+        return self._sent("POST", "/v1/nodes", node) and (
+            self._sent("POST", "/v1/ports", port) or self._has_port(machine["mac"])
+        )
+
+    def _has_port(self, address: str) -> bool:
+        answer = self.ask("GET", f"/v1/ports?address={address}")
+        return answer is not None and bool(answer.raise_for_status().json()["ports"])
 
     def verb(self, node: str, target: str) -> bool:
         """Ask for a provision target; tell whether somebody has answered."""
@@ -142,4 +148,4 @@ class Site:
             return False
         if answer.status_code >= 300 and answer.status_code not in _HARMLESS:
             answer.raise_for_status()
-        return answer.status_code < 300 or answer.status_code == 409
+        return answer.status_code < 300 or (path == "/v1/nodes" and answer.status_code == 409)
