@@ -20,6 +20,7 @@ _PARTS: Mapping[str, tuple[Any, ...]] = {
 }
 _WORDS = {"dict": "an object", "list": "a list", "str": "a text"}
 _NULLABLE = ("user_data",)
+_NETWORK_LISTS = ("links", "networks", "services")
 
 
 def check(drive: Any, minor: int) -> None:
@@ -42,6 +43,15 @@ def _check_object(drive: Mapping[str, Any], minor: int) -> None:
         if not isinstance(value, _PARTS[name]) and not (value is None and name in _NULLABLE):
             kinds = " or ".join(_WORDS[each.__name__] for each in _PARTS[name])
             raise Invalid(f"{name} of configdrive must be {kinds}.")
+    _check_network(drive.get("network_data", {}))
+
+
+def _check_network(network: Mapping[str, Any]) -> None:
+    """Raise Invalid for a list of another form; none of them is needed, unlike in the field of the node."""
+    for name in _NETWORK_LISTS:
+        found = network.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise Invalid(f"{name} in network_data of configdrive must be a list of objects.")
 
 
 def _demand(what: str, since: int, minor: int) -> None:

@@ -46,7 +46,9 @@ NETWORK_DATA = Kind(
             {
                 "title": "an object with the lists links, networks and services",
                 "required": ["links", "networks", "services"],
-                "properties": {name: {"type": "array"} for name in ("links", "networks", "services")},
+                "properties": {
+                    name: {"type": "array", "items": {"type": "object"}} for name in ("links", "networks", "services")
+                },
             },
         ],
     }

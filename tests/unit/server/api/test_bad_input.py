@@ -80,6 +80,7 @@ def test_a_body_that_is_no_node_is_400(house: House, body: bytes) -> None:
         ({"driver": "fake-hardware", "description": "x" * 4097}, "description"),
         ({"driver": "fake-hardware", "instance_name": ""}, "instance_name"),
         ({"driver": "fake-hardware", "network_data": {"links": []}}, "network_data"),
+        ({"driver": "fake-hardware", "network_data": {"links": ["x"], "networks": [], "services": []}}, "network_data"),
         ({"driver": "fake-hardware", "power_interface": "redfish"}, "power_interface"),
         ({"driver": "fake-hardware", "chassis_uuid": "11111111-1111-4111-8111-111111111111"}, "Chassis"),
         ({"driver": "fake-hardware", "conductor_group": "far"}, "far"),

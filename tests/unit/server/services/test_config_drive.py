@@ -20,6 +20,7 @@ from rackwright.services.config_drive import check
         "https://example/drive",
         {},
         {"meta_data": {"uuid": "x"}, "network_data": {}, "vendor_data": {}, "user_data": "#cloud-config"},
+        {"network_data": {"links": [{"id": "eth0"}], "networks": []}},
         {"user_data": {"a": 1}},
         {"user_data": ["a"]},
         {"user_data": None},
@@ -45,6 +46,10 @@ def test_the_known_forms_are_taken(drive: Any) -> None:
         {"meta_data": "text"},
         {"meta_data": None},
         {"network_data": []},
+        {"network_data": {"links": "x"}},
+        {"network_data": {"links": [], "networks": {}}},
+        {"network_data": {"services": ["192.0.2.1"]}},
+        {"network_data": {"links": None}},
         {"user_data": 5},
     ],
 )
