@@ -96,7 +96,7 @@ def test_a_machine_that_booted_something_else_is_booted_again_once_with_an_overr
     bmc.resources[SYSTEM]["Boot"].update(BootSourceOverrideTarget="None", BootSourceOverrideEnabled="Disabled")
     resets = bmc.calls().count(f"POST {SYSTEM}/Actions/ComputerSystem.Reset")
     enrol("one", bmc, override={"persistent": True})
-    for _ in range(2):
+    for _attempt in range(2):
         assert stage.play([BOOT]).of("one")[-1] == ("waiting", 0)
         boot = bmc.resources[SYSTEM]["Boot"]
         assert (boot["BootSourceOverrideTarget"], boot["BootSourceOverrideEnabled"]) == ("Cd", "Continuous")

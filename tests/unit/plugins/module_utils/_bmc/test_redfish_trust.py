@@ -26,7 +26,8 @@ def authority(tmp_path: Path) -> Path:
 @pytest.fixture
 def secure(authority: Path, tmp_path: Path) -> Iterator[BmcServer]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(next(path for path in tmp_path.iterdir() if path != authority))
+    (both,) = (path for path in tmp_path.iterdir() if path != authority)
+    context.load_cert_chain(both)
     with BmcServer().running(context) as server:
         yield server
 
