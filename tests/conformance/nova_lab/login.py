@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import socket
+import time
 
 TIMEOUT = 60.0
 """Seconds that one answer may take."""
@@ -12,11 +13,22 @@ TIMEOUT = 60.0
 
 def log_in(address: str, user: str, password: str) -> None:
     """Log in and out again. Raises AssertionError when one is not let in."""
-    with socket.create_connection((address, 23), timeout=TIMEOUT) as line:
+    with _connected(address) as line:
         for prompt, answer in (("login:", user), ("assword:", password), ("# ", 'echo "$LOGNAME is in"')):
             _heard(line, prompt)
             line.sendall(f"{answer}\r\n".encode())
         _heard(line, f"{user} is in")
+
+
+def _connected(address: str) -> socket.socket:
+    """Return a connection; the system says that it lets people in a moment before it does."""
+    end = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            return socket.create_connection((address, 23), timeout=TIMEOUT)
+        except ConnectionRefusedError:
+            assert time.monotonic() < end, f"nobody answers telnet at {address}"
+            time.sleep(0.5)
 
 
 def _heard(line: socket.socket, wanted: str) -> None:
