@@ -82,7 +82,7 @@ class StepFields(BaseModel):
     needs_ramdisk: bool = True
     """The agent must run; a surrounding step with it is left out when no work step needs the agent."""
     waits: bool | None = None
-    """Whether the step makes the node wait; null = it may."""
+    """Whether the step makes the node wait; null = it may. A run ends with it, unless it begins with it."""
     on_failure: bool = False
     """The step also runs in the failure list of its phase."""
     unless_fast_track: bool = False
@@ -301,14 +301,15 @@ def _from_agent(item: _AgentStep, phase: Phase, role: str) -> Step:
 def leg(steps: Sequence[Step], position: int) -> Steps:
     """Return what one playbook run takes from ``position`` on.
 
-    That is all following batched steps, or one step that is not batched; a step that discovers is the last of its leg.
+    That is all following batched steps, or one step that is not batched. A step that discovers is the last of its leg;
+    so is one that makes nodes wait, unless the leg begins with it: then they may be those that have waited.
     """
     taken: list[Step] = []
     for step in steps[position:]:
         if taken and not step.batched:
             break
         taken.append(step)
-        if step.discovers or not step.batched:
+        if step.discovers or not step.batched or (step.waits and len(taken) > 1):
             break
     return tuple(taken)
 

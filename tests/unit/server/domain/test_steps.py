@@ -304,6 +304,17 @@ def test_a_leg_ends_after_a_step_that_makes_the_list_grow() -> None:
     assert keys(leg((a, growing, c), 0)) == ["bios.a", "deploy.agent_steps"]
 
 
+def test_a_leg_ends_with_a_step_that_makes_nodes_wait_unless_it_begins_with_it() -> None:
+    erase, wipe = (step(f"deploy.{name}", batched=True, waits=True) for name in ("erase", "wipe"))
+    off, on = (step(f"power.{name}", batched=True) for name in ("off", "on"))
+    steps = (off, erase, wipe, off, on)
+    assert [keys(leg(steps, position)) for position in range(3)] == [
+        ["power.off", "deploy.erase"],
+        ["deploy.erase", "deploy.wipe"],
+        ["deploy.wipe", "power.off", "power.on"],
+    ]
+
+
 @given(st.lists(any_step))
 def test_legs_cover_the_list_without_gap_or_overlap(steps: list[Step]) -> None:
     covered: list[Step] = []
