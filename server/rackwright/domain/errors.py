@@ -182,7 +182,7 @@ class NodeLocked(Conflict):
 
 
 class NodeAssociated(Conflict):
-    """Node {node} belongs to instance {instance}; undeploy it first."""
+    """Node {node} belongs to instance {instance}. {action}"""
 
 
 class WrongState(Conflict):
@@ -234,7 +234,7 @@ class OperationFailed(RackwrightError):
 
 
 class AllocationFailed(OperationFailed):
-    """Failed to process allocation {uuid}: {cause}. {action}"""
+    """Failed to process allocation {uuid}: {cause}. {action} It stays; delete it before you ask again."""
 
 
 class ClaimLost(OperationFailed):

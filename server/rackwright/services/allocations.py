@@ -13,7 +13,6 @@ from rackwright.domain.errors import (
     Duplicate,
     Invalid,
     MissingParameter,
-    NodeAssociated,
     NodeNotFound,
     Unavailable,
     WrongState,
@@ -22,6 +21,7 @@ from rackwright.domain.states import ProvisionState
 from rackwright.engine import allocation as engine
 from rackwright.services import access, conductors, nodes
 from rackwright.services.context import Context, check_unlocked, no_duplicate
+from rackwright.services.node_rules import associated
 from rackwright.store import allocation as store
 from rackwright.store import node as node_store
 from rackwright.store.allocation import ALLOCATIONS, Allocation, AllocationState
@@ -145,7 +145,7 @@ def _adapt(given: dict[str, Any], node: Node) -> None:
     if node.instance_uuid is not None:
         given.setdefault("uuid", node.instance_uuid)
     if node.allocation_uuid or node.instance_uuid not in (None, given.get("uuid")):
-        raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
+        raise associated(node)
 
 
 def _backfilled(allocation: Allocation, node: Node, context: Context) -> Allocation:
@@ -169,4 +169,7 @@ def _stored(allocation: Allocation, context: Context) -> Allocation:
 def _check_free(allocation: Allocation, name: str, context: Context) -> None:
     value = getattr(allocation, name)
     if value is not None and ALLOCATIONS.taken(name, value, besides=allocation.id, session=context.session):
-        raise Duplicate(what=f"An allocation with {name}", ident=value)
+        error = Duplicate(what=f"An allocation with {name}", ident=value)
+        with context.session.no_autoflush:
+            failed = ALLOCATIONS.get(value, session=context.session).state == AllocationState.ERROR
+        raise Duplicate(f"{error.message} It failed; delete allocation {value} first.") if failed else error

@@ -24,7 +24,7 @@ from rackwright.domain.errors import (
     WrongState,
 )
 from rackwright.domain.states import ProvisionState
-from rackwright.domain.verbs import Interface
+from rackwright.domain.verbs import Interface, possible
 from rackwright.engine import allocation
 from rackwright.services import access, conductors
 from rackwright.services.context import Context, check_unlocked
@@ -42,6 +42,7 @@ _FREE_FIRST = "Bring it into state manageable or available first"
 _NAME = re.compile(r"[A-Za-z0-9._~-]{1,255}")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _ANY_NAME_SINCE = 10
+_UNDEPLOY = "deleted"
 _INSPECTING_FROZEN_SINCE = 39
 
 
@@ -158,10 +159,20 @@ def _resource_class(change: Change) -> None:
 def _instance(change: Change) -> None:
     node, instance = change.node, change.values.get("instance_uuid")
     if instance is not None and node.instance_uuid is not None and not change.new:
-        raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
+        raise associated(node)
     shown = change.values.get("instance_info", {}).get("display_name")
     if isinstance(shown, str) and 0 < len(shown) <= 255 and not change.after("instance_name"):
         change.values["instance_name"] = shown
+
+
+def associated(node: Node) -> NodeAssociated:
+    """Return the error for a node that an instance has; it says what frees the node in its present state."""
+    action = "Unset its instance_uuid first."
+    if _UNDEPLOY in possible(_P(node.provision_state)):
+        action = f"Undeploy it first (target {_UNDEPLOY})."
+    elif node.allocation_uuid is not None:
+        action = f"Delete allocation {node.allocation_uuid} first."
+    return NodeAssociated(node=node.uuid, instance=node.instance_uuid, action=action)
 
 
 def _allocation(change: Change) -> None:

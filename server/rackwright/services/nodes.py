@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rackwright.domain.errors import NodeAssociated, NodeNotFound, NodeProtected, WrongState
+from rackwright.domain.errors import NodeNotFound, NodeProtected, WrongState
 from rackwright.domain.states import DeleteAllowed, ProvisionState
 from rackwright.engine import allocation, plan
 from rackwright.services import access, conductors, node_access, node_rules
 from rackwright.services.context import Context, check_stoppable, check_unlocked, no_duplicate
-from rackwright.services.node_rules import Change
+from rackwright.services.node_rules import Change, associated
 from rackwright.store import node as nodes
 from rackwright.store.node import Node
 from rackwright.store.paging import Page
@@ -153,7 +153,7 @@ def delete(ident: str, *, context: Context) -> None:
     if node.protected:
         raise NodeProtected(attempted="Deleting", node=node.uuid)
     if node.instance_uuid and not node.maintenance:
-        raise NodeAssociated(node=node.uuid, instance=node.instance_uuid)
+        raise associated(node)
     if not node.maintenance and not _deletable(node, context):
         state = node.provision_state
         raise WrongState(attempted="Deleting", node=node.uuid, state=state, action=_LET_GO)

@@ -236,6 +236,39 @@ def test_a_node_takes_its_allocation_with_it(held: Rack) -> None:
     assert held.call("GET", "/allocations").json() == {"allocations": []}
 
 
+def test_a_node_that_is_taken_says_what_frees_it(held: Rack) -> None:
+    refused = held.call("DELETE", "/nodes/node-1")
+    uuid = held.shown("mine")["uuid"]
+    assert (refused.status_code, f"Delete allocation {uuid} first." in fault(refused)) == (409, True)
+    assert held.call("DELETE", f"/allocations/{uuid}").status_code == 204
+    assert held.call("DELETE", "/nodes/node-1").status_code == 204
+
+
+def test_a_node_with_an_instance_of_a_client_says_what_frees_it(rack: Rack) -> None:
+    rack.node(uuid=NODE, instance_uuid=OTHER, **FREE)
+    another = [{"op": "add", "path": "/instance_uuid", "value": NODE}]
+    refused = rack.call("DELETE", f"/nodes/{NODE}")
+    assert (refused.status_code, "Unset its instance_uuid first." in fault(refused)) == (409, True)
+    assert fault(rack.call("PATCH", f"/nodes/{NODE}", another)) == fault(refused)
+    rack.set(NODE, provision_state="active")
+    assert "Undeploy it first (target deleted)." in fault(rack.call("DELETE", f"/nodes/{NODE}"))
+    rack.set(NODE, provision_state="available")
+    assert rack.call("PATCH", f"/nodes/{NODE}", [{"op": "remove", "path": "/instance_uuid"}]).status_code == 200
+    assert rack.call("DELETE", f"/nodes/{NODE}").status_code == 204
+
+
+def test_a_wish_that_failed_says_that_it_must_go_before_the_next(rack: Rack) -> None:
+    rack.node(uuid=NODE, resource_class="metal", **FREE)
+    wish = {"node": NODE, "name": "mine"}
+    assert "delete it before you ask again" in fault(rack.call("POST", "/allocations", wish))
+    again = rack.call("POST", "/allocations", wish)
+    assert (again.status_code, "It failed; delete allocation mine first" in fault(again)) == (409, True)
+    assert rack.call("DELETE", "/allocations/mine").status_code == 204
+    rack.set(NODE, provision_state="active")
+    assert rack.call("POST", "/allocations", wish).status_code == 201
+    assert "It failed" not in fault(rack.call("POST", "/allocations", {"name": "mine", "resource_class": "metal"}))
+
+
 def test_an_active_node_is_given_at_once(rack: Rack) -> None:
     rack.node(uuid=NODE, name="node-1", resource_class="metal", provision_state="active")
     answer = rack.call("POST", "/allocations", {"node": "node-1", "name": "old"})
