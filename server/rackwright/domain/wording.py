@@ -72,7 +72,9 @@ def expected(schema: Mapping[str, Any]) -> str:
         return str(schema["title"])
     for key in _ALTERNATIVES:
         if key in schema:
-            return " or ".join(map(expected, schema[key]))
+            return " or ".join(dict.fromkeys(map(expected, schema[key])))
+    if "const" in schema:
+        return shown(schema["const"])
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     if schema.get("format") == "uuid":
@@ -81,7 +83,7 @@ def expected(schema: Mapping[str, Any]) -> str:
     types = [given] if isinstance(given, str) else list(given)
     if any(each in types for each in _SPELLED):
         types = [each for each in types if each != "string"]
-    return " or ".join(_TYPES[each] for each in types) + _limits(schema)
+    return (" or ".join(_TYPES[each] for each in types) or "any value") + _limits(schema)
 
 
 def _limits(schema: Mapping[str, Any]) -> str:
@@ -121,7 +123,9 @@ def _too_few(_schema: Any, value: Any, least: Any) -> str:
 
 
 _PROBLEMS: Mapping[str, Callable[[Any, Any, Any], str]] = {
-    **dict.fromkeys(("type", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"), _mismatch),
+    **dict.fromkeys(
+        ("type", "enum", "const", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"), _mismatch
+    ),
     **dict.fromkeys(_ALTERNATIVES, _mismatch),
     "required": _missing,
     "additionalProperties": _unknown,

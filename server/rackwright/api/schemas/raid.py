@@ -48,10 +48,10 @@ _DISK = {
     "required": ["raid_level", "size_gb"],
     "additionalProperties": False,
 }
-_CONFIG = {
-    "type": "object",
-    "properties": {"logical_disks": {"type": "array", "items": _DISK, "minItems": 1}},
-    "required": ["logical_disks"],
-    "additionalProperties": False,
-}
-RAID = Kind({"anyOf": [{"type": "object", "maxProperties": 0}, _CONFIG]})
+RAID = Kind(
+    {
+        "type": "object",
+        "properties": {"logical_disks": {"type": "array", "items": _DISK, "minItems": 1}},
+        "additionalProperties": False,
+    }
+)

@@ -91,23 +91,30 @@ def test_the_raid_configuration_is_stored_and_cleared(house: House) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "text"),
     [
-        None,
-        [],
-        {"logical_disks": []},
-        {"logical_disks": [DISK], "colour": "red"},
-        {"logical_disks": [{"raid_level": "1"}]},
-        {"logical_disks": [DISK | {"raid_level": "7"}]},
-        {"logical_disks": [DISK | {"size_gb": "much"}]},
-        {"logical_disks": [DISK | {"size_gb": 0}]},
-        {"logical_disks": [DISK | {"disk_type": "tape"}]},
-        {"logical_disks": [DISK | {"is_root_volume": True}] * 2},
+        (None, "null is not a JSON object"),
+        ([], "a list is not a JSON object"),
+        ({"logical_disks": []}, "logical_disks: the list has 0 items; it needs 1 at least"),
+        ({"logical_disks": {}}, "logical_disks: a JSON object is not a list"),
+        ({"logical_disks": [DISK], "colour": "red"}, "unknown: colour; known keys: logical_disks"),
+        ({"logical_disks": [{}]}, "logical_disks[0]: the keys raid_level, size_gb are missing"),
+        ({"logical_disks": [{"raid_level": "1"}]}, "logical_disks[0]: the key size_gb is missing"),
+        ({"logical_disks": [DISK | {"raid_level": "7"}]}, 'logical_disks[0].raid_level: "7" is not one of JBOD, 0'),
+        (
+            {"logical_disks": [DISK | {"size_gb": "x"}]},
+            'logical_disks[0].size_gb: "x" is not a whole number of at least 1 or "MAX".',
+        ),
+        ({"logical_disks": [DISK | {"size_gb": 0}]}, 'size_gb: 0 is not a whole number of at least 1 or "MAX".'),
+        ({"logical_disks": [DISK | {"disk_type": "tape"}]}, 'disk_type: "tape" is not one of hdd, ssd'),
+        ({"logical_disks": [DISK | {"physical_disks": [5]}]}, "physical_disks[0]: 5 is not a text or a JSON object"),
+        ({"logical_disks": [DISK | {"is_root_volume": True}] * 2}, "more than one logical disk as root volume"),
     ],
 )
-def test_a_wrong_raid_configuration_is_400(house: House, body: Any) -> None:
+def test_a_wrong_raid_configuration_is_400_and_told_in_words(house: House, body: Any, text: str) -> None:
     uuid = house.node()
-    assert house.call("PUT", f"/nodes/{uuid}/states/raid", body).status_code == 400
+    answer = house.call("PUT", f"/nodes/{uuid}/states/raid", body)
+    assert (answer.status_code, text in fault(answer)) == (400, True), fault(answer)
     assert house.stored(uuid).target_raid_config == {}
 
 

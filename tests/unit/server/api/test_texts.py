@@ -4,12 +4,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from rackwright import api
+from rackwright.api.deps import Arg
+from rackwright.api.fields import Resource
+from rackwright.api.kinds import Kind
 from rackwright.api.v1 import nodes as node_router
+from rackwright.domain.wording import expected
 from tests.unit.server.api_house import House, fault
 
 STEP = {"interface": "deploy", "step": "erase_devices", "args": {}}
@@ -130,3 +138,31 @@ def test_a_full_disk_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> N
     answer = house.call("GET", "/nodes")
     assert answer.status_code == 503
     assert "is full; free space on it; try again later" in fault(answer)
+
+
+def kinds() -> Iterator[Kind]:
+    """Yield every kind of value that a module of the API names, has in a resource or takes as an argument."""
+    for found in pkgutil.walk_packages(api.__path__, f"{api.__name__}."):
+        for value in vars(importlib.import_module(found.name)).values():
+            if isinstance(value, Resource):
+                yield from (each.kind for each in value.fields)
+            elif isinstance(value, dict):
+                yield from (each.kind for each in value.values() if isinstance(each, Arg))
+            elif isinstance(value, Kind):
+                yield value
+
+
+def parts(schema: Any) -> Iterator[Any]:
+    """Yield a schema and those of its parts."""
+    yield schema
+    below = [*schema.get("properties", {}).values(), *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    for each in (*below, *([schema["items"]] if "items" in schema else [])):
+        yield from parts(each)
+
+
+def test_what_a_value_may_be_is_told_without_gaps_and_repetition() -> None:
+    told = {expected(each) for kind in kinds() for each in parts(kind.schema)}
+    assert len(told) > 30
+    for text in told:
+        ways = text.split(" or ")
+        assert all(ways) and len(set(ways)) == len(ways), text
