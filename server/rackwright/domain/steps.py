@@ -301,8 +301,7 @@ def _from_agent(item: _AgentStep, phase: Phase, role: str) -> Step:
 def leg(steps: Sequence[Step], position: int) -> Steps:
     """Return what one playbook run takes from ``position`` on.
 
-    That is all following batched steps, or one step that is not batched. A step that discovers is the last of its leg;
-    so is one that makes nodes wait, unless the leg begins with it: then they may be those that have waited.
+    That is all following batched steps, or one that is not; the last one discovers, or waits and is not the first.
     """
     taken: list[Step] = []
     for step in steps[position:]:
