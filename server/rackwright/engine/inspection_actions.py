@@ -20,6 +20,7 @@ from rackwright.engine.inspection import with_capabilities
 from rackwright.engine.traits import is_trait
 from rackwright.store.node import Node
 from rackwright.store.port import Port
+from rackwright.store.sealing import mask_urls
 
 Json = Mapping[str, Any]
 
@@ -244,7 +245,7 @@ def check_trait(name: str) -> None:
 def check_url(url: str) -> None:
     """Raise ActionFailed unless a rule may call this URL."""
     if not url.lower().startswith(("http://", "https://")):
-        raise ActionFailed(f"{url} is no http or https URL")
+        raise ActionFailed(f"{mask_urls(url)} is no http or https URL")
 
 
 def _capability(scene: Scene, name: str, value: str | None) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rackwright.store.sealing import is_sealed, is_secret
+from rackwright.store.sealing import is_sealed, is_secret, mask_urls
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _REFERENCE = re.compile(r"[A-Za-z_]\w*((\.[^.\[\]]+)|(\[[^\[\]]+\]))*")
@@ -35,7 +35,7 @@ class TextTooLong(Exception):
 class Words:
     """The data that references may name, and who may see its secrets.
 
-    ``opened`` opens sealed secrets; None hides each text whose key speaks of a secret.
+    ``opened`` opens sealed secrets; None hides each text whose key speaks of a secret, and passwords in URLs.
     """
 
     data: Mapping[str, Any]
@@ -95,7 +95,9 @@ class Words:
             return {key: self._shown(each, key) for key, each in value.items()}
         if isinstance(value, list):
             return [self._shown(each, name) for each in value]
-        return _MASK if self.opened is None and isinstance(value, str) and is_secret(name) else value
+        if self.opened is None and isinstance(value, str):
+            return _MASK if is_secret(name) else mask_urls(value)
+        return value
 
 
 def is_whole(text: str) -> bool:

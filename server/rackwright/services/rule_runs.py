@@ -22,6 +22,7 @@ from rackwright.services.node_rules import Change
 from rackwright.store import port as ports
 from rackwright.store.inspection_rule import INSPECTION_RULES
 from rackwright.store.node import SEALED_FIELDS, Node
+from rackwright.store.sealing import mask_urls
 
 Answers = Mapping[HttpCall, str | None]
 """HTTP calls that were made, with the error that each ended with."""
@@ -77,7 +78,7 @@ def call(wanted: HttpCall) -> str | None:
             answer.close()
             answer.raise_for_status()
         except requests.RequestException as error:
-            return f"GET {wanted.url} failed: {error}"
+            return mask_urls(f"GET {wanted.url} failed: {error}")
     return None
 
 

@@ -187,6 +187,16 @@ def test_no_text_makes_filling_fail(text: str, data: Any) -> None:
     assert isinstance(words.fill("{inventory" + text + "}"), str)
 
 
+def test_a_password_in_a_url_is_hidden_unless_the_rule_may_see_secrets() -> None:
+    action = {"op": "set-attribute", "args": ["/extra/a", "{node.driver_info[redfish_address]}"]}
+    info = {"redfish_address": "https://admin:calvin@bmc"}
+    blind, seeing = scene(driver_info=info), scene(driver_info=info)
+    run(rule(action), blind, unseal=None)
+    run(rule(action), seeing, unseal=dict)
+    assert blind.node["extra"]["a"] == "https://admin:******@bmc"
+    assert seeing.node["extra"]["a"] == "https://admin:calvin@bmc"
+
+
 def test_secrets_are_hidden_unless_the_rule_may_see_them() -> None:
     actions = [
         {"op": "set-attribute", "args": ["/extra/a", "{node.driver_info[redfish_password]}"]},

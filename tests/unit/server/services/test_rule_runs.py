@@ -208,6 +208,13 @@ def test_a_call_that_fails_fails_the_inspection(house: Rules, server: _Server) -
     assert house.node().extra == {}
 
 
+def test_a_failed_call_does_not_tell_the_password_in_its_url(house: Rules, server: _Server) -> None:
+    house.rule(call(server, "/missing") | {"args": {"url": f"http://me:geheim@127.0.0.1:{server.server_port}/missing"}})
+    house.inspect()
+    assert "GET http://me:******@127.0.0.1" in house.refused()
+    assert "geheim" not in house.refused()
+
+
 def test_nobody_has_to_wait_with_writing_while_a_rule_calls(house: Rules, server: _Server) -> None:
     house.rule(call(server, "/slow"))
     seen: list[str] = []
