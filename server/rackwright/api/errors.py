@@ -47,7 +47,7 @@ _HIDDEN = {
     400: "A value is longer than the database can hold, or holds a character that it cannot; shorten or change it.",
     500: "The server failed to answer this request; its log tells why under the request id.",
 }
-_WHERE_PATHS_ARE = "All paths and methods are listed at /docs and in /openapi.json."
+_WHERE_PATHS_ARE = "All paths and methods are listed in /openapi.json."
 NO_VERSION_HEADERS = "rackwright.routing"
 """Set in the scope of answers that carry no version headers: 404 and 405 of the routing."""
 

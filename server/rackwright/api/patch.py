@@ -38,8 +38,13 @@ def changes(resource: Resource, row: Row, operations: Any, minor: int) -> dict[s
     after, allowance = copy.deepcopy(before), _Allowance(_MOST_COPIED)
     for operation in operations:
         after = _applied(resource, after, operation, minor, allowance=allowance)
-    touched = {name for name, value in after.items() if value != before[name]}
+    touched = {name for name, value in after.items() if _written(value) != _written(before[name])}
     return {name: _read(resource.by_name[name], after[name], minor) for name in after if name in touched}
+
+
+def _written(value: Any) -> str:
+    """Return a value as text, in which a number is no boolean."""
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def named(operations: Any) -> dict[str, Any]:
@@ -78,6 +83,9 @@ def _applied(
 ) -> dict[str, Any]:
     field = _checked(resource, operation, minor)
     path = operation["path"]
+    if operation["op"] == "test":
+        _check_equal(document, operation)
+        return document
     _check_growth(document, operation, allowance)
     if operation["op"] == "remove" and path == f"/{field.name}":
         if field.required:
@@ -85,8 +93,6 @@ def _applied(
         operation = {"op": "replace", "path": path, "value": copy.deepcopy(field.default)}
     try:
         patched: dict[str, Any] = jsonpatch.apply_patch(document, [operation], in_place=True)
-    except jsonpatch.JsonPatchTestFailed as error:
-        raise InvalidPatch(path=path, reason=_not_equal(document, operation)) from error
     except jsonpatch.JsonPointerException as error:
         raise InvalidPatch(path=path, reason=_NO_WAY) from error
     except (jsonpatch.JsonPatchException, TypeError, KeyError) as error:
@@ -94,18 +100,26 @@ def _applied(
     return patched
 
 
-def _not_equal(document: dict[str, Any], operation: dict[str, Any]) -> str:
-    found = jsonpointer.resolve_pointer(document, operation["path"], None)
-    return f"its value is not {shown(operation['value'])} but {shown(found)}"
+def _check_equal(document: dict[str, Any], operation: dict[str, Any]) -> None:
+    wanted, found = operation["value"], _value_at(document, operation["path"])
+    if _written(found) != _written(wanted):
+        raise InvalidPatch(path=operation["path"], reason=f"its value is not {shown(wanted)} but {shown(found)}")
+
+
+def _value_at(document: dict[str, Any], path: str) -> Any:
+    try:
+        found = jsonpointer.resolve_pointer(document, path)
+    except jsonpointer.JsonPointerException as error:
+        raise InvalidPatch(path=path, reason=_NO_WAY) from error
+    if isinstance(found, jsonpointer.EndOfList):
+        raise InvalidPatch(path=path, reason=_NO_WAY)
+    return found
 
 
 def _check_growth(document: dict[str, Any], operation: dict[str, Any], allowance: _Allowance) -> None:
     path, value = operation["path"], operation.get("value")
     if operation["op"] in WITH_SOURCE:
-        try:
-            value = jsonpointer.resolve_pointer(document, operation["from"])
-        except jsonpointer.JsonPointerException as error:
-            raise InvalidPatch(path=operation["from"], reason=_NO_WAY) from error
+        value = _value_at(document, operation["from"])
         allowance.spend(path, value)
     if path.count("/") + _levels(value) > _DEEPEST:
         raise InvalidPatch(path=path, reason=f"what it makes is nested more deeply than {_DEEPEST} levels")

@@ -65,7 +65,12 @@ def _requested(place: int, step: Mapping[str, Any]) -> StepRequest:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise Invalid(f"Step [{place}] of the request is wrong at {where}: {first['msg']}.") from error
+        text = _WORDS.get(first["type"], first["msg"])
+        raise Invalid(f"Step [{place}] of the request is wrong at {where}: {text}.") from error
+
+
+_WORDS = {"string_pattern_mismatch": "names of steps consist of letters, digits and _, and start with no digit"}
+"""What to say of a kind of mistake, instead of the pattern that finds it."""
 
 
 def interfaces(node: Node, catalog: Catalog) -> dict[Interface, str]:

@@ -204,7 +204,7 @@ def _retired(change: Change) -> None:
 
 def _reason(change: Change, flag: str) -> None:
     reason = f"{flag}_reason"
-    if change.values.get(reason) is not None and not change.after(flag) and not change.new:
+    if change.values.get(reason) is not None and not change.after(flag):
         raise Invalid(f"{reason} is only possible when {flag} is true.")
     if change.turns(flag, False):
         change.values[reason] = None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -22,6 +23,15 @@ from rackwright.store.clock import now as now  # the clock behind created_at; ev
 def _text(_type: JSON, _compiler: TypeCompiler, **_: Any) -> str:
     """Return the type of JSON columns in MariaDB, whose own JSON is this with a check that refuses half of a pair."""
     return "LONGTEXT"
+
+
+class ExactJson(JSON):
+    """A JSON column that is written anew where only a number became a boolean, which Python takes for equal."""
+
+    @override
+    def compare_values(self, x: Any, y: Any) -> bool:
+        """Return whether two values are the same in JSON."""
+        return bool(x == y) and json.dumps(x, sort_keys=True) == json.dumps(y, sort_keys=True)
 
 
 def new_uuid() -> str:
@@ -58,12 +68,12 @@ def _to_the_microsecond(_type: UtcDateTime, _compiler: TypeCompiler, **_: Any) -
 
 def json_object() -> Any:
     """Return a column that holds a JSON object, ``{}`` by default."""
-    return Field(default={}, sa_type=JSON, nullable=False)  # each row gets a copy
+    return Field(default={}, sa_type=ExactJson, nullable=False)  # each row gets a copy
 
 
 def json_list() -> Any:
     """Return a column that holds a JSON list, ``[]`` by default."""
-    return Field(default=[], sa_type=JSON, nullable=False)
+    return Field(default=[], sa_type=ExactJson, nullable=False)
 
 
 def text() -> Any:

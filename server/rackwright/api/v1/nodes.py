@@ -14,6 +14,7 @@ from rackwright.api.patch import changes, named
 from rackwright.api.routing import Router
 from rackwright.api.schemas.node import NODE
 from rackwright.api.versions import since
+from rackwright.domain.errors import NodeNotFound
 from rackwright.domain.states import ProvisionState
 from rackwright.services import node_access, nodes, validate
 from rackwright.store.node import Node
@@ -90,7 +91,9 @@ def create(call: CallDep) -> Response:
 def validate_by_argument(call: CallDep) -> Response:
     """Return what each interface of the node that an argument names lacks."""
     given = call.query(_WHICH)
-    ident = given.get("node") or given.get("node_uuid") or ""
+    ident = given.get("node") or given.get("node_uuid")
+    if ident is None:
+        raise NodeNotFound("No node is named here; give its UUID or name as node=.")
     return reply(validate.report(nodes.get(ident, context=call.context), context=call.context))
 
 

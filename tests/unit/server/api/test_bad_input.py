@@ -85,12 +85,19 @@ def test_a_body_that_is_no_node_is_400(house: House, body: bytes) -> None:
         ({"driver": "fake-hardware", "chassis_uuid": "11111111-1111-4111-8111-111111111111"}, "Chassis"),
         ({"driver": "fake-hardware", "conductor_group": "far"}, "far"),
         ({"driver": "fake-hardware", "parent_node": "nobody"}, "nobody"),
+        ({"driver": "fake-hardware", "retired_reason": "old"}, "retired_reason is only possible when retired is true"),
+        ({"driver": "fake-hardware", "retired": False, "retired_reason": "old"}, "retired_reason"),
     ],
 )
 def test_a_wrong_field_is_400_and_named(house: House, body: Any, hint: str) -> None:
     answer = house.call("POST", "/nodes", body)
     assert answer.status_code == 400, answer.text
     assert hint in fault(answer)
+
+
+def test_a_node_may_be_retired_from_its_beginning_with_a_reason(house: House) -> None:
+    body = {"driver": "fake-hardware", "retired": True, "retired_reason": "old"}
+    assert house.call("POST", "/nodes", body).json()["retired_reason"] == "old"
 
 
 @pytest.mark.parametrize("text", ["true", "T", "on", "YES", "1"])

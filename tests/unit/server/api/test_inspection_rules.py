@@ -136,6 +136,8 @@ def test_a_rule_is_patched_down_to_an_argument(house: House) -> None:
         {"op": "replace", "path": "/actions/0/op", "value": "explode"},
         {"op": "replace", "path": "/uuid", "value": "66666666-6666-4666-8666-666666666666"},
         {"op": "replace", "path": "/phase", "value": "early"},
+        {"op": "replace", "path": "/sensitive", "value": 0},
+        {"op": "add", "path": "/priority", "value": False},
         {"op": "add", "path": "/colour", "value": "red"},
     ],
 )

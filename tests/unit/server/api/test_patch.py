@@ -11,7 +11,7 @@ from tests.unit.server.api_house import NODE, House, fault
 
 START = {
     "name": "n1",
-    "extra": {"a": {"b": 1}, "list": [1, 2], "x/y": 1, "m~n": 2},
+    "extra": {"a": {"b": 1}, "list": [1, 2], "x/y": 1, "m~n": 2, "no": False},
     "properties": {"cpus": 4},
     "driver_info": {"redfish_password": "geheim", "redfish_username": "admin"},
     "description": "old",
@@ -68,7 +68,18 @@ def test_escaped_keys_and_lists_can_be_reached(house: House, uuid: str) -> None:
         {"op": "add", "path": "/extra/a/c", "value": None},
     ]
     extra = house.call("PATCH", f"/nodes/{uuid}", patch).json()["extra"]
-    assert extra == {"a": {"b": 1, "c": None}, "list": [1, 2, 3], "x/y": 5}
+    assert extra == {"a": {"b": 1, "c": None}, "list": [1, 2, 3], "x/y": 5, "no": False}
+
+
+@pytest.mark.parametrize(("path", "value"), [("/extra/no", 0), ("/extra/a/b", True), ("/properties/cpus", 4.0)])
+def test_a_number_is_no_boolean_and_a_change_between_them_is_kept(
+    house: House, uuid: str, path: str, value: object
+) -> None:
+    assert house.call("PATCH", f"/nodes/{uuid}", [{"op": "replace", "path": path, "value": value}]).status_code == 200
+    found: Any = house.call("GET", f"/nodes/{uuid}").json()
+    for key in path.strip("/").split("/"):
+        found = found[key]
+    assert (type(found), found) == (type(value), value)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +125,13 @@ def test_escaped_keys_and_lists_can_be_reached(house: House, uuid: str) -> None:
         [{"op": "test", "path": "/driver_info/redfish_username", "value": "admin"}],
         [{"op": "test", "path": "/instance_info", "value": {}}],
         [{"op": "test", "path": "/name", "value": "other"}],
+        [{"op": "test", "path": "/extra/no", "value": 0}],
+        [{"op": "test", "path": "/extra/missing", "value": None}],
+        [{"op": "test", "path": "/extra/list/-", "value": 1}],
+        [{"op": "copy", "from": "/extra/list/-", "path": "/extra/b"}],
+        [{"op": "replace", "path": "/maintenance", "value": 0}],
+        [{"op": "replace", "path": "/disable_power_off", "value": 0}],
+        [{"op": "replace", "path": "/properties/cpus", "value": 5}, {"op": "add", "path": "/retired", "value": 0}],
     ],
 )
 def test_a_patch_that_does_not_fit_is_400_and_changes_nothing(house: House, uuid: str, patch: Any) -> None:

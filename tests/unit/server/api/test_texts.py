@@ -56,6 +56,15 @@ def test_a_wrong_step_is_named_by_its_place_and_key(house: House) -> None:
     assert "clean_steps[1].args: a list is not a JSON object" in fault(answer)
 
 
+@pytest.mark.parametrize("name", ["{{ 7 * 7 }}", "../../etc/passwd", "7up", "a step"])
+def test_a_name_that_no_step_has_is_told_what_names_consist_of(house: House, name: str) -> None:
+    uuid = house.node(provision_state="manageable")
+    body = {"target": "clean", "clean_steps": [{**STEP, "step": name}]}
+    answer = house.call("PUT", f"/nodes/{uuid}/states/provision", body)
+    assert answer.status_code == 400
+    assert "letters, digits and _" in fault(answer) and "pattern" not in fault(answer)
+
+
 def test_a_failed_test_of_a_patch_shows_both_values_as_json_but_no_secret(house: House) -> None:
     uuid = house.node(name="node-1", driver_info={"redfish_password": "correct horse"})
     named = house.call("PATCH", f"/nodes/{uuid}", [{"op": "test", "path": "/name", "value": "node-2"}])

@@ -211,6 +211,15 @@ def test_a_failure_step_that_fails_does_not_keep_the_others_from_running(house: 
     assert "image was not found" in (node.last_error or "") and "agent is silent" in (node.last_error or "")
 
 
+def test_a_step_that_fails_again_in_the_failure_list_is_told_once(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="manageable")
+    house.script["boot.clean_up_ramdisk"] = Failed("", "the BMC is silent")
+    house.verb(uuid, "inspect")
+    house.settle()
+    assert house.steps_of(uuid).count("boot.clean_up_ramdisk") == 2
+    assert (house.look(uuid).last_error or "").count("the BMC is silent") == 1
+
+
 def test_a_clean_step_that_fails_puts_the_node_into_maintenance(house: EngineHouse) -> None:
     uuid = house.node(provision_state="manageable")
     house.script["bios.factory_reset"] = Failed("", "the BMC refused it")
