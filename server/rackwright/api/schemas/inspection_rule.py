@@ -42,6 +42,6 @@ INSPECTION_RULE = Resource(
         _open("phase", choice("main"), default="main", short=True),
         _open("conditions", CONDITIONS, default=[], sort=False, secret=True, about="All must hold."),
         _open("actions", ACTIONS, required=True, sort=False, secret=True, about="Done in their order."),
-        links("inspection_rules/{0[uuid]}"),
+        links("inspection/{0[uuid]}"),  # as in Ironic, where nothing is there
     ),
 )

@@ -34,8 +34,8 @@ def test_a_rule_is_created_shown_listed_and_removed(house: House) -> None:
     shown = house.call("GET", f"/inspection_rules/{UUID}").json()
     assert shown == answer.json()
     links = [
-        {"href": f"{PUBLIC}/v1/inspection_rules/{UUID}", "rel": "self"},
-        {"href": f"{PUBLIC}/inspection_rules/{UUID}", "rel": "bookmark"},
+        {"href": f"{PUBLIC}/v1/inspection/{UUID}", "rel": "self"},
+        {"href": f"{PUBLIC}/inspection/{UUID}", "rel": "bookmark"},
     ]
     assert shown | {"created_at": None} == {
         **RULE,

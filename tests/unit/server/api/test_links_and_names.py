@@ -30,11 +30,14 @@ MADE: dict[str, dict[str, Any]] = {
     "nodes": {"uuid": NODE, "driver": "fake-hardware"},
     "chassis": {},
     **{name: body | {"name": "CUSTOM_A"} for name, body in NAMED.items() if name != "nodes"},
-    "inspection_rules": {"actions": [{"op": "fail", "args": {"msg": "no"}}]},
     "volume/connectors": {"node_uuid": NODE, "type": "iqn", "connector_id": "iqn.2026-11.example:a"},
     "volume/targets": {"node_uuid": NODE, "volume_type": "iscsi", "volume_id": "a", "boot_index": 0},
 }
-"""Every collection in which clients make items, in an order in which they can be made."""
+"""Every collection in which clients make items, in an order in which they can be made.
+
+Not that of inspection rules, whose links lead nowhere in Ironic either (contract/api.yaml: "Links use
+/v1/inspection/<uuid>").
+"""
 FOUND = {
     "drivers": "/drivers/fake-hardware",
     "conductors": f"/conductors/{HOST}",
