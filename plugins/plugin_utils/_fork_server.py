@@ -174,8 +174,15 @@ def take_over(client: socket.socket) -> list[str]:
 def sweep() -> None:
     """Remove the folders of playbooks that were killed, as this process may have been before."""
     for folder in Path(_SETTINGS.DEFAULT_LOCAL_TMP).parent.glob(f"{_PREFIX}*"):
-        if not Path("/proc", folder.name.removeprefix(_PREFIX)[:-_RANDOM]).exists():
+        if not _lives(folder.name.removeprefix(_PREFIX)[:-_RANDOM]):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(pid: str) -> bool:
+    """Tell whether a process goes on; one that has ended and whose end nobody has noticed yet has no command line."""
+    with contextlib.suppress(OSError):
+        return bool(Path("/proc", pid, "cmdline").read_bytes())
+    return False
 
 
 def load() -> None:
