@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be told of an inspection rule before it runs: arguments without references that can never work.
 
-They are refused when a rule is made, so that no inspection has to fail for them. Source: ``contract/engine.md``
-section 9.
+They are refused when a rule is made, so that no inspection has to fail for them. Braces count as a reference also where
+none is replaced, as in paths: clients write such rules. Source: ``contract/engine.md`` section 9.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def proved(kind: Kind, items: Any) -> tuple[Clause, ...]:
 
 
 def _prove(clause: Clause) -> None:
-    known = {
-        name: value for name, value in clause.args.items() if name not in clause.texts or not _holds_reference(value)
-    }
+    known = {name: value for name, value in clause.args.items() if not _holds_reference(value)}
     for name, check in _CHECKS.get(clause.op, {}).items():
         if name in known:
             check(known[name])
