@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
+from ansible.executor.module_common import _apply_action_arg_defaults
 
 from ansible_collections.rackwright.metal.plugins.module_utils._sequence import ARGUMENTS, read
 from ansible_collections.rackwright.metal.plugins.plugin_utils._wave import Data, Links, Outcome, WaveAction
@@ -25,8 +26,9 @@ class ActionModule(WaveAction):
         return [self._plugin(action, options) for action, options in tasks]
 
     def _plugin(self, action: str, options: Data) -> WaveAction:
+        """Return the plugin of a task, with its options as ``module_defaults`` of the play complete them."""
         task = self._task.copy(exclude_parent=True)
-        task.action, task.args = action, options
+        task.action, task.args = action, _apply_action_arg_defaults(action, self._task, options, self._templar)
         plugin: Any = self._shared_loader_obj.action_loader.get(
             action,
             task=task,
