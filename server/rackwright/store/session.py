@@ -10,6 +10,8 @@ a transaction is cut off by the server, so that its locks do not outlive it for 
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -33,8 +35,8 @@ UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
 
 _WRITES = "rackwright.writes"
 _BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
+_PAUSE = 0.05  # seconds between two attempts to set the journal
 _PRAGMAS = (
-    "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
     "PRAGMA foreign_keys=ON",
     f"PRAGMA busy_timeout={_BUSY_TIMEOUT * 1000}",
@@ -141,7 +143,22 @@ def _prepare(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     for pragma in _PRAGMAS:
         cursor.execute(pragma)
+    _keep_a_log(cursor)
     cursor.close()
+
+
+def _keep_a_log(cursor: sqlite3.Cursor) -> None:
+    """Set the journal to WAL; in a new file others may be in the way, for whom SQLite itself does not wait here."""
+    end = time.monotonic() + _BUSY_TIMEOUT
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def _parsed(text: str) -> Any:

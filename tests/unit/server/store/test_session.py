@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -67,6 +69,20 @@ def test_processes_that_start_together_migrate_once(bare_database: str) -> None:
         assert compare_metadata(context, SQLModel.metadata) == []
     for each in engines:
         each.dispose()
+
+
+def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "rackwright.sqlite"
+    engine = open_engine(f"sqlite:///{file}")
+    with contextlib.closing(sqlite3.connect(file)) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("CREATE TABLE t (a)")
+        other.execute("BEGIN IMMEDIATE")
+        opened = pool.submit(lambda: engine.connect().close())
+        with pytest.raises(TimeoutError):
+            opened.result(0.3)
+        other.rollback()
+        opened.result(20)
+    engine.dispose()
 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/rackwright", "rackwright.sqlite", "oracle://localhost/x"])
