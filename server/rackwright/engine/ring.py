@@ -16,7 +16,7 @@ from sqlmodel import Session
 
 from rackwright.settings import Settings
 from rackwright.store import conductor as conductors
-from rackwright.store.conductor import Conductor
+from rackwright.store.conductor import Alive
 from rackwright.store.node import Node
 from rackwright.store.session import locks_rows
 
@@ -29,7 +29,7 @@ _KNOWN = "rackwright.running"
 class Ring:
     """How some conductors share the nodes."""
 
-    def __init__(self, members: Iterable[Conductor]) -> None:
+    def __init__(self, members: Iterable[Alive]) -> None:
         serving: dict[tuple[str, str], list[str]] = {}
         for member in members:
             for driver in member.drivers:
@@ -56,11 +56,11 @@ def _hash_ring(hosts: tuple[str, ...]) -> HashRing:
     return HashRing(hosts)
 
 
-def alive(*, session: Session, settings: Settings) -> Sequence[Conductor]:
+def alive(*, session: Session, settings: Settings) -> Sequence[Alive]:
     """Return the running conductors, by host name; a session looks once."""
     if _KNOWN not in session.info:
         session.info[_KNOWN] = conductors.alive(session=session, timeout=settings.heartbeat_timeout)
-    running: Sequence[Conductor] = session.info[_KNOWN]
+    running: Sequence[Alive] = session.info[_KNOWN]
     return running
 
 

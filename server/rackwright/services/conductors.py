@@ -15,7 +15,7 @@ from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
-from rackwright.store.conductor import Conductor
+from rackwright.store.conductor import Alive
 from rackwright.store.paging import Page
 
 
@@ -38,7 +38,7 @@ def _with_alive(row: dict[str, Any], context: Context) -> dict[str, Any]:
     return row | {"alive": row["online"] and silence < timedelta(seconds=context.settings.heartbeat_timeout)}
 
 
-def alive(*, context: Context) -> Sequence[Conductor]:
+def alive(*, context: Context) -> Sequence[Alive]:
     """Return the running conductors, by host name; a request looks once."""
     return ring.alive(session=context.session, settings=context.settings)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, delete, update
 from sqlmodel import Field, Session, SQLModel, col, select
@@ -36,16 +37,25 @@ class Conductor(SQLModel, table=True):
 listed = Source(Conductor, ConductorNotFound, marker_key="hostname", named=False).listed
 
 
+class Alive(NamedTuple):
+    """What is to be known of a running conductor."""
+
+    hostname: str
+    conductor_group: str
+    drivers: list[str]
+
+
 _ALIVE = (
-    select(Conductor)
+    select(Conductor.hostname, Conductor.conductor_group, Conductor.drivers)
     .where(col(Conductor.online), col(Conductor.updated_at) > bindparam("since"))
     .order_by(col(Conductor.hostname))
 )
 
 
-def alive(*, session: Session, timeout: float, at: datetime | None = None) -> Sequence[Conductor]:
+def alive(*, session: Session, timeout: float, at: datetime | None = None) -> Sequence[Alive]:
     """Return the conductors that were seen in the last ``timeout`` seconds and have not signed off, by host name."""
-    return session.exec(_ALIVE, params={"since": (at or now()) - timedelta(seconds=timeout)}).all()
+    since = (at or now()) - timedelta(seconds=timeout)
+    return [Alive(*row) for row in session.connection().execute(_ALIVE, {"since": since})]
 
 
 def get(hostname: str, *, session: Session) -> Conductor:
