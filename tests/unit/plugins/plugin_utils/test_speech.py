@@ -19,7 +19,7 @@ Told = queue.SimpleQueue[str]
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """Return the lines that are displayed."""
     lines: Told = queue.SimpleQueue()
-    monkeypatch.setattr(Display, "display", lambda display, line: lines.put(line))
+    monkeypatch.setattr(Display, "display", lambda _, line: lines.put(line))
     return lines
 
 
@@ -34,7 +34,7 @@ def test_what_comes_together_is_told_in_few_lines_in_its_order(told: Told) -> No
     reports = [{"node": f"node-{number}", "event": "start"} for number in range(2 * MOST + 7)]
     with Speech() as speech:
         speech.say(*reports)
-    heard = [_heard(told) for each in range(told.qsize())]
+    heard = [_heard(told) for number in range(told.qsize())]
     assert [len(line) for line in heard] == [MOST, MOST, 7]
     assert [report for line in heard for report in line] == reports
 
