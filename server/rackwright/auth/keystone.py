@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import logging
 import re
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from keystoneauth1.exceptions import ClientException
@@ -27,7 +25,7 @@ from keystoneauth1.session import Session
 
 from rackwright.auth.base import Authenticator, Proof
 from rackwright.domain.caller import Caller
-from rackwright.domain.errors import Invalid, Unauthenticated, Unavailable
+from rackwright.domain.errors import Unauthenticated, Unavailable
 from rackwright.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -43,10 +41,6 @@ class KeystoneUnavailable(Unavailable):
     """The identity service cannot tell whose token this is; the log of the daemon tells why. Try again later."""
 
 
-class AuthoritiesInvalid(Invalid):
-    """keystone_cafile {file} cannot be used: {reason}. Name a file of CA certificates in PEM, or unset the setting."""
-
-
 class Keystone(Authenticator):
     """Asks keystone about tokens, with an account of its own."""
 
@@ -54,7 +48,7 @@ class Keystone(Authenticator):
     voucher = "x-service-token"
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
-        """Prepare for asking; keystone itself is asked with the first token only. Raise AuthoritiesInvalid."""
+        """Prepare for asking; keystone itself is asked with the first token only."""
         super().__init__(lifetime=settings.token_cache_time, clock=clock)
         url = (settings.keystone_auth_url or "").rstrip("/")
         self._url = url if url.endswith(_VERSION) else url + _VERSION
@@ -68,8 +62,6 @@ class Keystone(Authenticator):
             project_domain_name=settings.keystone_project_domain_name,
         )
         trusted = settings.keystone_cafile
-        if trusted is not None:
-            _check_authorities(trusted)
         self._service_roles = frozenset(role.lower() for role in settings.service_token_roles)
         self._session = Session(auth=account, verify=str(trusted) if trusted else True, timeout=_TIMEOUT)
 
@@ -116,16 +108,6 @@ class Keystone(Authenticator):
         facts = {"url": self._url, "reason": reason}
         _log.error("Keystone cannot be asked; check keystone_auth_url, keystone_cafile and the account", extra=facts)
         return KeystoneUnavailable()
-
-
-def _check_authorities(file: Path) -> None:
-    """Raise AuthoritiesInvalid unless the file holds a certificate that can be read."""
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
-    except ssl.SSLError as error:
-        raise AuthoritiesInvalid(file=file, reason="there is no certificate in PEM in it, or a broken one") from error
-    except OSError as error:
-        raise AuthoritiesInvalid(file=file, reason=error.strerror) from error
 
 
 def caller_of(token: Mapping[str, Any]) -> Caller:

@@ -32,6 +32,7 @@ from rackwright.settings.values import (
     Positive,
     Priority,
     Seconds,
+    checked_authorities,
     checked_delays,
     checked_steps,
     checked_url,
@@ -223,6 +224,11 @@ class Settings(ExecutionSettings, FleetSettings, NovaSettings, RetentionSettings
     @classmethod
     def _without_slash(cls, value: str | None) -> str | None:
         return None if value is None else checked_url(value)
+
+    @field_validator("keystone_cafile")
+    @classmethod
+    def _authorities(cls, value: Path | None) -> Path | None:
+        return checked_authorities(value)
 
     @field_validator("fake_delays")
     @classmethod

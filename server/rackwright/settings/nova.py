@@ -13,7 +13,7 @@ from typing import Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from rackwright.settings.interfaces import InterfaceSettings
-from rackwright.settings.values import Positive, checked_url
+from rackwright.settings.values import Positive, checked_authorities, checked_url
 
 
 class NovaSettings(InterfaceSettings):
@@ -39,6 +39,11 @@ class NovaSettings(InterfaceSettings):
     @classmethod
     def _checked(cls, value: str | None) -> str | None:
         return None if value is None else checked_url(value)
+
+    @field_validator("nova_cafile")
+    @classmethod
+    def _readable(cls, value: Path | None) -> Path | None:
+        return checked_authorities(value)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import math
 import re
+import ssl
 from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
@@ -43,6 +45,24 @@ def checked_url(value: str) -> str:
             "host, and where it names a port, one from 1 to 65535"
         )
     return value.rstrip("/")
+
+
+def checked_authorities(value: Path | None) -> Path | None:
+    """Return a file of CA certificates; raise ValueError unless it holds one that can be read."""
+    if value is None:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=value)
+    except ssl.SSLError as error:
+        reason = "there is no certificate in PEM in it, or a broken one"
+        raise ValueError(_authorities(value, reason)) from error
+    except OSError as error:
+        raise ValueError(_authorities(value, error.strerror or str(error))) from error
+    return value
+
+
+def _authorities(file: Path, reason: str) -> str:
+    return f"{file} cannot be used: {reason}. Name a file of CA certificates in PEM, or unset the setting"
 
 
 def checked_delays(value: dict[str, str]) -> dict[str, str]:

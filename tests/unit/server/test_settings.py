@@ -104,6 +104,18 @@ def test_a_file_that_cannot_be_read_is_told_with_its_name(tmp_path: Path, text: 
         load(file)
 
 
+@pytest.mark.parametrize("name", ["keystone_cafile", "nova_cafile"])
+@pytest.mark.parametrize("content", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nbroken\n", "a folder"])
+def test_authorities_that_cannot_be_read_are_told_at_start(tmp_path: Path, name: str, content: str | None) -> None:
+    file = tmp_path / "ca.pem"
+    if content == "a folder":
+        file.mkdir()
+    elif content is not None:
+        file.write_text(content)
+    with pytest.raises(ValidationError, match=rf"{name}\n.*{file} cannot be used: .*PEM"):
+        Settings(**{name: file})
+
+
 def test_a_refused_value_is_not_repeated_in_the_message() -> None:
     with pytest.raises(SettingsInvalid) as caught:
         load(database_url=["canary"])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from rackwright.auth.keystone import AuthoritiesInvalid, KeystoneUnavailable
 from rackwright.auth.keystone import Keystone as Strategy
+from rackwright.auth.keystone import KeystoneUnavailable
 from rackwright.domain.errors import Unauthenticated
 from rackwright.settings import Settings
 from rackwright_lab.certificate import make_certificate
@@ -112,24 +112,6 @@ def test_a_wrong_account_or_a_broken_service_is_not_the_fault_of_the_client(keys
         auth.check(token)
     keystone.broken = False
     assert auth.check(token).project_id == "p1"
-
-
-@pytest.mark.parametrize("content", [None, "", "no certificate", "-----BEGIN CERTIFICATE-----\nbroken\n"])
-def test_authorities_that_cannot_be_read_are_told_at_start(
-    keystone: Keystone, tmp_path: Path, content: str | None
-) -> None:
-    file = tmp_path / "ca.pem"
-    if content is not None:
-        file.write_text(content)
-    with pytest.raises(AuthoritiesInvalid) as caught:
-        strategy(keystone, keystone_cafile=file)
-    assert f"keystone_cafile {file}" in caught.value.message
-    assert "PEM" in caught.value.message
-
-
-def test_a_folder_is_no_file_of_authorities(keystone: Keystone, tmp_path: Path) -> None:
-    with pytest.raises(AuthoritiesInvalid, match="keystone_cafile"):
-        strategy(keystone, keystone_cafile=tmp_path)
 
 
 def test_authorities_that_were_removed_later_are_not_the_fault_of_the_client(
