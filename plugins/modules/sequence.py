@@ -28,7 +28,7 @@ options:
       - The tasks in their order. Each is its C(name), which is for the reader, and one module with its options.
       - Modules of this collection with names that begin with C(bmc_) or C(agent_), and those whose work is for one
         machine, can be parts. Other modules, loops, conditions and registered variables need a task of their own.
-      - Defaults for modules (C(module_defaults)) do not reach them.
+      - Defaults for modules (C(module_defaults)) complete their options, as those of other tasks.
       - The first one that fails is the last one.
     type: list
     elements: dict
