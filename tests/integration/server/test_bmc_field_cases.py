@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,24 +22,13 @@ from ansible_collections.rackwright.metal.plugins.module_utils._bmc.operations i
     set_power,
 )
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
-from tests.integration.server.bmc_house import ISO, bmc, calm, small_rack
+from tests.integration.server.bmc_house import ISO, bmc
 from tests.integration.server.simulated_house import Data, Rack
 
 TARGETS = {"pxe": "Pxe", "cdrom": "Cd", "disk": "Hdd"}
 CD: Data = {"devices": ["cdrom"]}
 INSERT: Data = {**CD, "state": "present", "image": ISO}
 EJECT: Data = {**CD, "state": "absent", "image": None}
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rack]:
-    with small_rack(tmp_path_factory.mktemp("simulated")) as it:
-        yield it
-
-
-@pytest.fixture
-def rack(shared: Rack) -> Rack:
-    return calm(shared)
 
 
 class Watched:

@@ -5,27 +5,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import httpx
 import pytest
 import sushy
 from sushy import auth
 
-from tests.integration.server.bmc_house import ISO, bmc, calm, http, small_rack
+from tests.integration.server.bmc_house import ISO, bmc, http
 from tests.integration.server.daemon_house import until
 from tests.integration.server.simulated_house import Data, Rack
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rack]:
-    with small_rack(tmp_path_factory.mktemp("simulated")) as it:
-        yield it
-
-
-@pytest.fixture
-def rack(shared: Rack) -> Rack:
-    return calm(shared)
 
 
 @pytest.fixture

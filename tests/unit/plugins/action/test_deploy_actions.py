@@ -82,15 +82,20 @@ def test_a_ready_made_config_drive_arrives_byte_for_byte(
     assert agent.posted[-1]["params"]["step"]["args"]["configdrive"] == text
 
 
+def with_a_file(serve: Any, context: Data, folder: Path) -> None:
+    """Make a file of this host ready to be written."""
+    (folder / "allowed/os.raw").write_bytes(CONTENT)
+    source = f"file://{folder}/allowed/os.raw"
+    context["deploy"]["instance_info"] = {"image_source": source, "image_checksum": SUM}
+    for name in ("image", "root_device"):
+        learn(context, serve(name, context))
+
+
 @pytest.mark.usefixtures("disks")
 def test_a_file_is_offered_under_the_name_of_the_operation(
     agent: AgentServer, serve: Any, context: Data, tmp_path: Path
 ) -> None:
-    (tmp_path / "allowed/os.raw").write_bytes(CONTENT)
-    source = f"file://{tmp_path}/allowed/os.raw"
-    context["deploy"]["instance_info"] = {"image_source": source, "image_checksum": SUM}
-    for name in ("image", "root_device"):
-        learn(context, serve(name, context))
+    with_a_file(serve, context, tmp_path)
     assert (tmp_path / "images/op-1").read_bytes() == CONTENT
     serve("agent_image", context)
     info = agent.posted[-1]["params"]["step"]["args"]["image_info"]
@@ -104,11 +109,7 @@ def test_a_file_is_offered_under_the_name_of_the_operation(
 def test_a_conductor_that_took_over_offers_the_file_itself(
     agent: AgentServer, serve: Any, context: Data, tmp_path: Path
 ) -> None:
-    (tmp_path / "allowed/os.raw").write_bytes(CONTENT)
-    source = f"file://{tmp_path}/allowed/os.raw"
-    context["deploy"]["instance_info"] = {"image_source": source, "image_checksum": SUM}
-    for name in ("image", "root_device"):
-        learn(context, serve(name, context))
+    with_a_file(serve, context, tmp_path)
     (tmp_path / "other").mkdir()
     context["deploy"] |= {"image_dir": str(tmp_path / "other"), "image_url": "http://other/files/images"}
     assert serve("agent_image", context) == Waiting("agent")
