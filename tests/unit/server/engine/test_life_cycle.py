@@ -59,6 +59,20 @@ def test_cleaning_that_is_switched_off_is_over_at_once(house: EngineHouse) -> No
     assert house.look(uuid).reservation is None
 
 
+def test_an_instance_leaves_nothing_behind_for_the_next_one(house: EngineHouse) -> None:
+    of_instance = {"root_uuid_or_disk_id": "x", "deploy_boot_mode": "uefi", "automatic_lessee": True}
+    uuid = house.node(provision_state="active", automated_clean=False, lessee="one")
+    house.change(uuid, driver_internal_info={**of_instance, "is_whole_disk_image": True})
+    house.verb(uuid, "deleted")
+    house.settle()
+    assert house.look(uuid).lessee is None
+    assert {*of_instance, "is_whole_disk_image"} & house.look(uuid).driver_internal_info.keys() == set()
+    house.change(uuid, provision_state="active", lessee="one that somebody has set")
+    house.verb(uuid, "deleted")
+    house.settle()
+    assert house.look(uuid).lessee == "one that somebody has set"
+
+
 def test_undeploying_leads_into_cleaning_without_a_moment_without_target(house: EngineHouse) -> None:
     uuid = house.node(
         provision_state="active",
