@@ -118,7 +118,7 @@ def _share(values: Sequence[float], percent: int) -> float:
 
 def main(machines: int = 20, *settings: str) -> None:
     """Measure, and tell."""
-    given = dict(word.split("=", 1) for word in settings)
+    given = {"max_concurrent_deploy": str(machines)} | dict(word.split("=", 1) for word in settings)
     with tempfile.TemporaryDirectory() as folder, running(Path(folder, "rack"), machines, *MACHINES) as rack:
         daemon = Fleet(Path(folder, "daemon"), rack, **given)
         try:

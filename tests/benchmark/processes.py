@@ -25,9 +25,16 @@ class Memory:
 def family(pid: int) -> Iterator[int]:
     """Yield a process and all below it."""
     yield pid
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in _read(path).split():
+    for thread in _threads(pid):
+        for child in _read(Path(f"/proc/{pid}/task/{thread}/children")).split():
             yield from family(int(child))
+
+
+def _threads(pid: int) -> list[str]:
+    """Return the threads of a process, none when it has just ended."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return [path.name for path in Path(f"/proc/{pid}/task").iterdir()]
+    return []
 
 
 def _read(path: Path) -> str:

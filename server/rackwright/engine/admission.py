@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of the waves start now, so that nobody is starved and no storm breaks loose.
 
-Four rules: no more nodes of one rack or BMC are worked on at once than the operator allows; the kinds of work take
-turns; none of them has all slots; and who comes when a run of the kind goes on, or many other runs, waits a little for
-others, since a run costs about as much for one node as for ten.
+No more nodes of one rack or BMC are worked on at once than the operator allows. What was begun goes on before more is
+begun, so that no agent waits long. The kinds of work that are to begin take turns, and no kind has all slots. Who comes
+when a run of the kind goes on, or many other runs, waits a little for others, since a run costs about as much for one
+node as for ten.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rackwright.store.node import Node
 from rackwright.store.operation import OperationStatus
 from rackwright.store.session import reading
 
-COMPANY = (timedelta(), timedelta(seconds=1), timedelta(seconds=4))
+COMPANY = (timedelta(), timedelta(seconds=0.5), timedelta(seconds=2))
 """How long a node waits at most for others that need the same, where neither, one or both of these is true:
 
 a run for such nodes goes on already; half of the slots are taken, so that more runs would only slow one another down.
@@ -72,6 +73,25 @@ def in_turns(formed: Iterable[Wave], busy: Counter[Lane], served: Sequence[Lane]
         ranked.append((used[wave.lane], lately, wave))
         used[wave.lane] += 1
     return [wave for *_, wave in sorted(ranked, key=lambda each: each[:2])]
+
+
+def begun_first(ordered: Sequence[Wave], busy: Counter[Lane], *, slots: int) -> Sequence[Wave]:
+    """Return the waves of operations that have begun before the others, who waits longest first.
+
+    Kinds of work that are to begin, and have no run, come even before them, up to half of the slots: whoever wants
+    something new waits for one run at most. A single slot is taken in turns only.
+    """
+    if slots == 1:
+        return ordered
+    ahead, used = list[Wave](), {lane for lane, count in busy.items() if count}
+    room = slots // 2 - sum(count for lane, count in busy.items() if lane.begins)
+    for wave in ordered:
+        if wave.lane.begins and wave.lane not in used and len(ahead) < room:
+            used.add(wave.lane)
+            ahead.append(wave)
+    begun = [wave for wave in ordered if not wave.lane.begins]
+    later = [wave for wave in ordered if wave.lane.begins and wave not in ahead]
+    return [*ahead, *sorted(begun, key=lambda wave: wave.since), *later]
 
 
 def choose(ordered: Iterable[Wave], busy: Counter[Lane], *, free: int, slots: int) -> Sequence[Wave]:
@@ -125,7 +145,8 @@ class Admission:
         loaded = 2 * free <= settings.run_slots
         size, at = settings.wave_size, self._world.clock()
         ready_now, self.next_look = grown(formed, busy, loaded=loaded, size=size, at=at)
-        chosen = choose(in_turns(ready_now, busy, self._served), busy, free=free, slots=settings.run_slots)
+        slots, ordered = settings.run_slots, in_turns(ready_now, busy, self._served)
+        chosen = choose(begun_first(ordered, busy, slots=slots), busy, free=free, slots=slots)
         lanes = [wave.lane for wave in chosen]
         waiting = {wave.lane for wave in formed}
         self._served = [lane for lane in self._served if lane in waiting and lane not in lanes] + lanes

@@ -19,8 +19,8 @@ from rackwright.engine.power_sync import Look, PowerSync
 from rackwright.engine.waves import Lane
 from rackwright.settings import Settings
 
-LOOK: Lane = "look"
-SLOW: Lane = "slow look"
+LOOK = Lane("look")
+SLOW = Lane("slow look")
 """The lane of looks at those that have fallen behind."""
 
 

@@ -11,18 +11,26 @@ turns, so that a thousand nodes of one of them do not keep a single node of anot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from rackwright.domain.steps import Steps, leg_key
 from rackwright.domain.verbs import Phase
 
-Lane = Hashable
-"""What kind of work a wave is; the waves of a lane follow one another."""
 
-ASIDE: Lane = "aside"
+class Lane(NamedTuple):
+    """What kind of work a wave is; the waves of a lane follow one another."""
+
+    name: str
+    position: int = 0
+    leg: str = ""
+    begins: bool = False
+    """Its operations have not begun: no machine has been touched, and no agent waits."""
+
+
+ASIDE = Lane("aside")
 """The lane of all nodes that are slow, or have a run of their own because their runs have died."""
 
 SINGLE_FROM = 2
@@ -87,7 +95,7 @@ class Wave:
         """Return the kind of work."""
         first = self.members[0]
         aside = first.slow or first.single
-        return ASIDE if aside else (first.phase, first.position, leg_key(first.leg))
+        return ASIDE if aside else Lane(first.phase, first.position, leg_key(first.leg), begins=first.position == 0)
 
 
 def form(ready: Iterable[Ready], *, size: int) -> Sequence[Wave]:

@@ -14,8 +14,9 @@ import pytest
 
 from rackwright.domain.errors import TooManyOperations
 from rackwright.domain.outcomes import Learned
+from rackwright.domain.verbs import Phase
 from rackwright.engine import admission, plan
-from rackwright.engine.admission import below_limits, choose, grown, in_turns
+from rackwright.engine.admission import begun_first, below_limits, choose, grown, in_turns
 from rackwright.engine.waves import ASIDE, form
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import BOOT, ready
@@ -72,11 +73,26 @@ def test_one_kind_of_work_leaves_a_slot_to_the_others() -> None:
     assert choose([*waves, *other], Counter({waves[0].lane: 3}), free=1, slots=4) == other
 
 
+def test_what_has_begun_goes_on_before_more_is_begun() -> None:
+    begun, more = form([ready(number) for number in range(4)], size=2), form([ready(9, position=0)], size=2)
+    assert begun_first([*more, *reversed(begun)], Counter({more[0].lane: 1}), slots=4) == [*begun, *more]
+    assert begun_first([*more, *begun], Counter({more[0].lane: 1}), slots=1) == [*more, *begun]
+
+
+def test_kinds_of_work_that_have_no_run_begin_at_once_up_to_half_of_the_slots() -> None:
+    begun = form([ready(1)], size=2)
+    one, other, third = (
+        form([ready(9, position=0, phase=phase)], size=2)[0] for phase in (Phase.POWER, Phase.CLEAN, Phase.DEPLOY)
+    )
+    assert begun_first([*begun, one, other, third], Counter(), slots=4) == [one, other, *begun, third]
+    assert begun_first([*begun, one, other], Counter({third.lane: 1}), slots=4) == [one, *begun, other]
+
+
 def test_with_one_slot_everybody_may_have_it() -> None:
     assert len(choose(form([ready(1)], size=2), Counter(), free=1, slots=1)) == 1
 
 
-@pytest.mark.parametrize(("runs", "loaded", "seconds"), [(0, False, 0), (1, False, 1), (0, True, 1), (1, True, 4)])
+@pytest.mark.parametrize(("runs", "loaded", "seconds"), [(0, False, 0), (1, False, 0.5), (0, True, 0.5), (1, True, 2)])
 def test_nodes_wait_a_little_for_others_while_there_is_enough_to_do(runs: int, loaded: bool, seconds: float) -> None:
     (wave,) = form([ready(1), ready(2)], size=9)
     end, busy = wave.since + timedelta(seconds=seconds), Counter({wave.lane: runs})
