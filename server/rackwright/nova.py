@@ -5,7 +5,8 @@
 Source: contract/engine.md section 3; Compute API, ``POST /os-server-external-events``, event ``power-update``.
 
 Who tells waits for nothing and meets no error: a thread of its own sends what has come together, and gives up after a
-few attempts. What is lost then is no harm that lasts, since Nova looks at the power of all instances now and then.
+few attempts. What is lost then Nova finds when it looks at the power of all instances, as it does now and then; but
+it takes its own record for what is wanted, and may stop an instance that was switched on elsewhere.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _UNKNOWN = 404
 
 
 class NovaLibraryMissing(Invalid):
-    """nova_auth_url needs the library openstacksdk; install it with: pip install 'rackwright[nova]'"""
+    """nova_auth_url needs the library keystoneauth1; install it with: pip install 'rackwright[nova]'"""
 
 
 class NovaRefused(Exception):
@@ -53,9 +54,9 @@ def open_nova(settings: Settings) -> Nova | None:
     if not (settings.nova_auth_url and settings.send_power_notifications):
         return None
     try:
+        from keystoneauth1.adapter import Adapter
         from keystoneauth1.identity.v3 import Password
         from keystoneauth1.session import Session
-        from openstack.connection import Connection
     except ImportError as error:
         raise NovaLibraryMissing from error
     account = Password(
@@ -68,17 +69,23 @@ def open_nova(settings: Settings) -> Nova | None:
     )
     verify = str(settings.nova_cafile) if settings.nova_cafile else True
     session = Session(auth=account, verify=verify, timeout=settings.nova_timeout)
-    override = settings.nova_endpoint_override
-    where: dict[str, Any] = {"compute_endpoint_override": override} if override else {}
-    cloud = Connection(session=session, region_name=settings.nova_region_name, **where)
-    return Nova(cloud.compute.post, pause=PAUSE)
+    compute = Adapter(
+        session,
+        service_type="compute",
+        region_name=settings.nova_region_name,
+        endpoint_override=settings.nova_endpoint_override,
+        min_version="2.1",
+        max_version="2.latest",
+        raise_exc=False,
+    )
+    return Nova(compute.post, pause=PAUSE)
 
 
 class Nova:
     """Keeps what Nova does not know yet, and tells it."""
 
     def __init__(self, post: Any, *, pause: float = PAUSE) -> None:
-        """Take what sends a POST to Nova, as openstacksdk's proxy for it does, and the seconds between attempts."""
+        """Take what sends a POST to Nova, as keystoneauth's adapter does, and the seconds between attempts."""
         self._post, self._pause = post, pause
         self._waiting: dict[str, str] = {}
         self._works = False
@@ -95,12 +102,20 @@ class Nova:
             for server in list(self._waiting)[: max(len(self._waiting) - MOST, 0)]:
                 del self._waiting[server]
             if self._waiting and not self._works:
-                self._works = True
-                threading.Thread(target=self._work, name="nova", daemon=True).start()
+                self._works = self._begin()
 
     def close(self) -> None:
         """Tell nothing more."""
         self._closed.set()
+
+    def _begin(self) -> bool:
+        """Start the thread that sends; tell whether that was possible: else the next news tries again."""
+        try:
+            threading.Thread(target=self._work, name="nova", daemon=True).start()
+        except RuntimeError as error:
+            logger.warning("Nova is told of power changes later", extra={"cause": str(error)})
+            return False
+        return True
 
     def _work(self) -> None:
         """Send until nothing waits."""
@@ -109,8 +124,8 @@ class Nova:
             try:
                 self._send(batch)
                 failures = 0
-            except Exception as error:  # whatever openstacksdk meets, the power sync goes on
-                failures += 1
+            except Exception as error:  # whatever keystoneauth meets, the work goes on
+                failures = failures % ATTEMPTS + 1
                 self._failed(batch, error, last=failures == ATTEMPTS)
                 self._closed.wait(self._pause)
 

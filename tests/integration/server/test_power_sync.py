@@ -45,7 +45,6 @@ def _node(house: EngineHouse, rack: Rack, number: int, **more: Any) -> str:
     return house.node(**{**given, "driver_info": {**info, **account, **given.pop("info", {})}})
 
 
-@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")  # it warns of itself
 def test_a_round_asks_each_bmc_once_leaves_no_session_and_nova_learns_what_has_changed(
     site: Conductors, rack: Rack
 ) -> None:

@@ -1,6 +1,6 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Nova is told of power changes, through openstacksdk, at a small cloud; nothing that it does hurts who tells."""
+"""Nova is told of power changes, at a small cloud; nothing that it does hurts who tells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from rackwright.nova import Nova, NovaLibraryMissing, open_nova
 from rackwright.settings import Settings
 from tests.unit.server.nova_house import PASSWORD, Cloud, cloud
 
-pytestmark = pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")  # it warns of itself
 ON, OFF = "power on", "power off"
 
 
@@ -94,6 +93,39 @@ def test_a_nova_that_stays_away_is_given_up_and_told_again_of_what_comes_later(
     assert [event["server_uuid"] for event in there.wait(1)] == ["server-2"]
 
 
+def test_news_that_comes_while_a_nova_is_given_up_has_its_own_attempts(caplog: pytest.LogCaptureFixture) -> None:
+    asked: list[Any] = []
+
+    def post(*_: Any, **given: Any) -> Any:
+        asked.append(given["json"]["events"])
+        raise ConnectionError
+
+    teller = Nova(post, pause=0.2)
+    teller.tell([("server-1", ON)])
+    while len(asked) < nova.ATTEMPTS:
+        time.sleep(0.005)
+    while not caplog.records:
+        time.sleep(0.005)
+    teller.tell([("server-2", ON)])  # in the pause after the last attempt
+    while len(caplog.records) < 2:
+        time.sleep(0.005)
+    assert len(asked) == 2 * nova.ATTEMPTS
+    teller.close()
+
+
+def test_a_host_without_a_thread_to_spare_hurts_nobody_and_the_next_news_takes_the_other_along(
+    there: Cloud, teller: Nova, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", full)
+        teller.tell([("server-1", ON)])
+    teller.tell([("server-2", OFF)])
+    assert [event["server_uuid"] for event in there.wait(2)] == ["server-1", "server-2"]
+
+
 def test_an_instance_that_nova_does_not_know_is_named_in_the_log(
     there: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -137,7 +169,7 @@ def test_without_its_library_the_start_is_refused(
     found = builtins.__import__
 
     def missing(name: str, *rest: Any) -> Any:
-        if name.startswith("openstack"):
+        if name.startswith("keystoneauth1"):
             raise ImportError(name)
         return found(name, *rest)
 
