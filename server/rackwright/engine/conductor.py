@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from rackwright.engine import operations, pruning, recovery, takeover, timeouts
+from rackwright.engine import operations, power_news, pruning, recovery, takeover, timeouts
 from rackwright.engine.admission import Admission
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
@@ -96,6 +96,7 @@ class Conductor:
         self._world.membership.register(list(self._world.catalog.hardware_types))
         recovery.recover(self._world)
         self._calls.recover()
+        power_news.tell_again(self._world)
 
     def serve(self, stop: threading.Event) -> None:
         """Work until ``stop`` is set; runs that go on then may end in their own time, up to a limit.

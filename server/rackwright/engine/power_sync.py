@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -25,6 +25,7 @@ from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import bmc_errors, composition, plan, transitions
 from rackwright.engine.hosts import host_of
 from rackwright.engine.live import LiveRun
+from rackwright.engine.power_news import telling
 from rackwright.engine.ways import Ways
 from rackwright.engine.world import World
 from rackwright.store import node as nodes
@@ -148,6 +149,8 @@ class PowerSync:
 
     def conclude(self, seen: Mapping[str, Look]) -> None:
         """Do with each node what follows from what was seen; nothing is stored of those that are as recorded."""
+        if not self._world.settings.enable_health_monitoring:
+            seen = {uuid: replace(look, health=None) for uuid, look in seen.items()}
         for uuid, look in seen.items():
             self.ways.learn(uuid, None if look.state is None else look.way)
         surprising = list(self._surprising(seen))
@@ -174,18 +177,12 @@ class PowerSync:
 
     def _conclude(self, uuids: Sequence[str], seen: Mapping[str, Look]) -> list[str]:
         """Store what follows for some nodes in one transaction; return those whose power state is to be enforced."""
-        news: list[tuple[str, str]] = []
-        with self._world.acting() as session:
+        with telling(self._world.nova) as news, self._world.acting() as session:
             verdicts = {}
             for node in power.idle(uuids, session=session):
-                before, look = node.power_state, seen[node.uuid]
-                with about(node=node.uuid):
-                    verdicts[node.uuid] = self._carry_out(node, look, session)
-                if node.instance_uuid and node.power_state not in (before, None):
-                    news.append((node.instance_uuid, node.power_state))
+                with about(node=node.uuid), news.watching(node):
+                    verdicts[node.uuid] = self._carry_out(node, seen[node.uuid], session)
             session.commit()
-        if self._world.nova is not None:
-            self._world.nova.tell(news)
         return [uuid for uuid, verdict in verdicts.items() if verdict is Verdict.ENFORCE]
 
     def _carry_out(self, node: Node, look: Look, session: Session) -> Verdict:

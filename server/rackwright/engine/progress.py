@@ -20,6 +20,7 @@ from rackwright.domain.states import PowerState, PowerTarget
 from rackwright.domain.verbs import Phase
 from rackwright.engine import bmc_errors, operations, trace, transitions
 from rackwright.engine.live import LiveRun
+from rackwright.engine.power_news import PowerNews, telling
 from rackwright.engine.steadily import steadily
 from rackwright.engine.world import World
 from rackwright.runner.base import RunResult, RunStatus
@@ -103,6 +104,7 @@ class Progress:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._ignored = () if world.settings.enable_health_monitoring else ("health",)
 
     def lines(self, run: LiveRun, said: Sequence[Mapping[str, Any]]) -> None:
         """Store lines of a run, in their order; those that no longer count are dropped.
@@ -153,10 +155,10 @@ class Progress:
 
     def _together(self, run: LiveRun, uuids: Sequence[str], deal: Deal) -> Sequence[str]:
         """Deal with those that can be had without waiting; return the others."""
-        with writing(self._world.database) as session:
+        with telling(self._world.nova) as news, writing(self._world.database) as session:
             found = work.all_locked(uuids, session=session)
             for operation, node in found.values():
-                _deal(run, operation, node, deal=deal, session=session)
+                _deal(run, operation, node, deal=deal, news=news, session=session)
             session.commit()
         return [uuid for uuid in uuids if uuid not in found]
 
@@ -164,10 +166,10 @@ class Progress:
         """Deal with one, and return why that could not be stored."""
 
         def store() -> None:
-            with writing(self._world.database) as session:
+            with telling(self._world.nova) as news, writing(self._world.database) as session:
                 found = work.locked(uuid, session=session)
                 if found is not None:
-                    _deal(run, *found, deal=deal, session=session)
+                    _deal(run, *found, deal=deal, news=news, session=session)
                     session.commit()
 
         try:
@@ -182,6 +184,7 @@ class Progress:
             case Started() | Settled():
                 pass
             case Learned(facts) | Done(facts):
+                facts = {name: facts[name] for name in facts if name not in self._ignored}
                 operation.facts = {**operation.facts, **facts}
                 if operation.phase not in _AT_THE_END:
                     keep_facts(node, facts, Phase(operation.phase), session=session)
@@ -221,11 +224,14 @@ def _store(operation: Operation, node: Node, session: Session) -> None:
     session.add_all((operation, node))
 
 
-def _deal(run: LiveRun, operation: Operation, node: Node, *, deal: Deal, session: Session) -> None:
+def _deal(run: LiveRun, operation: Operation, node: Node, *, deal: Deal, news: PowerNews, session: Session) -> None:
     """Deal with an operation while the run holds it; not when it is over or in other hands."""
-    if _holds(run, operation):
-        with trace.about(operation, node, run=run.run_id):
-            deal(operation, node, session)
+    if not _holds(run, operation):
+        return
+    with trace.about(operation, node, run=run.run_id), news.watching(node):
+        deal(operation, node, session)
+    if operation.phase == Phase.POWER and operation.status == OperationStatus.DONE:
+        news.note(node)  # a reboot ends in the state that it began in
 
 
 def _holds(run: LiveRun, operation: Operation) -> bool:

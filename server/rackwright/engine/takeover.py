@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 
-from rackwright.engine import operations, recovery
+from rackwright.engine import operations, power_news, recovery
 from rackwright.engine.world import World
 from rackwright.store import conductor as conductors
 from rackwright.store import node as nodes
@@ -27,7 +27,8 @@ def relieve(world: World) -> None:
     if not world.membership.may_judge():
         return
     with world.acting() as session:
-        for host in conductors.fence_silent(world.settings.heartbeat_timeout, session=session):
+        silent = conductors.fence_silent(world.settings.heartbeat_timeout, session=session)
+        for host in silent:
             logger.warning("A conductor is silent; its nodes are taken over", extra={"conductor": host})
         conductors.forget(world.settings.conductor_cleanup_timeout, session=session)
         session.commit()
@@ -38,6 +39,8 @@ def relieve(world: World) -> None:
         _give_back(uuid, world)
     for uuid in forsaken:
         _free(uuid, world)
+    if silent:
+        power_news.tell_again(world)
 
 
 def _give_back(uuid: str, world: World) -> None:

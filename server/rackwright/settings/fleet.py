@@ -44,3 +44,6 @@ class FleetSettings(InterfaceSettings):
     power_state_sync_max_retries: Count = Field(3, description="Failed syncs before a node goes into maintenance.")
     force_power_state_during_sync: bool = Field(True, description="Enforce the recorded power state on the machine.")
     power_failure_recovery_interval: Seconds = Field(300, description="Time between two looks at failed nodes.")
+    enable_health_monitoring: bool = Field(
+        True, description="Record the health that BMCs tell with the power state in the node's field health."
+    )

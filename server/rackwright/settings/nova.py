@@ -20,7 +20,7 @@ class NovaSettings(InterfaceSettings):
     """Where Nova is, and with which account it is told."""
 
     send_power_notifications: bool = Field(
-        True, description="Tell Nova of power changes that the power sync finds, where nova_auth_url is set."
+        True, description="Tell Nova of the power changes of its instances, where nova_auth_url is set."
     )
     nova_auth_url: str | None = Field(None, description="URL of the identity service that knows Nova; null: no Nova.")
     nova_username: str = Field("rackwright", description="Account with which Nova is told; it needs the role admin.")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import load_only
@@ -58,6 +59,14 @@ def idle(uuids: Collection[str], *, session: Session) -> Sequence[Node]:
     wanted = select(Node).where(col(Node.uuid).in_(uuids), *_free(), ~worked_on.exists()).order_by(col(Node.id))
     fresh = wanted.with_for_update(skip_locked=True).execution_options(populate_existing=True)
     return session.exec(fresh).all()
+
+
+def of_instances(since: datetime, *, session: Session) -> Sequence[tuple[str, str]]:
+    """Return instance and power state of the nodes that have both and have changed since then, oldest change first."""
+    instance, state = col(Node.instance_uuid), col(Node.power_state)
+    wanted = select(instance, state).where(instance.is_not(None), state.is_not(None), col(Node.updated_at) >= since)
+    found = session.exec(wanted.order_by(col(Node.updated_at))).all()
+    return [(str(instance), str(state)) for instance, state in found]
 
 
 def _free() -> tuple[ColumnElement[bool], ...]:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,8 @@ from sqlalchemy import event
 
 from rackwright.domain.outcomes import Failed, Learned
 from rackwright.engine.power_sync import FAULT, Look, Verdict, judge
-from rackwright.nova import open_nova
-from rackwright.store.columns import new_uuid
 from rackwright.store.node import Node
 from tests.unit.server.engine.engine_house import EngineHouse
-from tests.unit.server.nova_house import Cloud, cloud
 
 ON, OFF = "power on", "power off"
 
@@ -46,7 +42,7 @@ def test_one_look_at_one_node_has_one_verdict(
     assert judge(_node(**columns), look, failures, most=3, force=force) == expected
 
 
-def _sync(house: EngineHouse, times: int = 1, *, seconds: int = 121) -> None:
+def sync(house: EngineHouse, times: int = 1, *, seconds: int = 121) -> None:
     for _ in range(times):
         house.clock.turn(seconds)
         house.settle()
@@ -55,7 +51,7 @@ def _sync(house: EngineHouse, times: int = 1, *, seconds: int = 121) -> None:
 def test_many_nodes_are_looked_at_in_one_run_that_only_reads(house: EngineHouse) -> None:
     uuids = [house.node(provision_state="manageable") for _ in range(5)]
     house.script["power.read_power_state"] = Learned({"power_state": ON})
-    _sync(house)
+    sync(house)
     assert [run.playbook for run in house.runner.runs] == ["rackwright.metal.power_sync"]
     assert {house.look(uuid).power_state for uuid in uuids} == {ON}
 
@@ -72,7 +68,7 @@ def test_many_nodes_are_looked_at_in_one_run_that_only_reads(house: EngineHouse)
 )
 def test_some_nodes_are_not_looked_at(house: EngineHouse, columns: dict[str, Any]) -> None:
     house.node(**columns)
-    _sync(house)
+    sync(house)
     assert house.played == []
 
 
@@ -80,7 +76,7 @@ def test_a_machine_that_was_switched_off_by_hand_is_switched_on_again(house: Eng
     uuid = house.node(provision_state="active", power_state=ON)
     house.script["power.read_power_state"] = Learned({"power_state": OFF})
     house.script["power.set_power_state"] = Learned({"power_state": ON})
-    _sync(house)
+    sync(house)
     assert "power.set_power_state" in house.steps_of(uuid)
     assert (house.look(uuid).power_state, house.look(uuid).target_power_state) == (ON, None)
 
@@ -89,7 +85,7 @@ def test_without_enforcement_reality_is_recorded(tmp_path: Path) -> None:
     house = EngineHouse(tmp_path, force_power_state_during_sync=False)
     uuid = house.node(provision_state="active", power_state=ON)
     house.script["power.read_power_state"] = Learned({"power_state": OFF})
-    _sync(house)
+    sync(house)
     assert (house.look(uuid).power_state, house.steps_of(uuid)) == (OFF, ["power.read_power_state"])
     house.close()
 
@@ -97,18 +93,18 @@ def test_without_enforcement_reality_is_recorded(tmp_path: Path) -> None:
 def test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available", power_state=ON)
     house.script["power.read_power_state"] = Failed("", "no route to host")
-    _sync(house)
+    sync(house)
     first = house.clock()
-    _sync(house, 2)
+    sync(house, 2)
     assert house.look(uuid).maintenance is False
-    _sync(house)
+    sync(house)
     node = house.look(uuid)
     _, since, *_ = (node.maintenance_reason or "").split()
     assert abs(first - datetime.fromisoformat(since)) < timedelta(seconds=60)
     assert (node.maintenance, node.fault, node.power_state) == (True, FAULT, None)
     assert "no route to host" in (node.maintenance_reason or "")
     house.script["power.read_power_state"] = Learned({"power_state": ON})
-    _sync(house, seconds=301)
+    sync(house, seconds=301)
     node = house.look(uuid)
     assert (node.maintenance, node.fault, node.maintenance_reason, node.power_state) == (False, None, None, ON)
 
@@ -116,7 +112,7 @@ def test_a_bmc_that_stays_silent_puts_its_node_into_maintenance_until_it_answers
 def test_maintenance_that_an_operator_asked_for_stays(house: EngineHouse) -> None:
     uuid = house.node(provision_state="available", power_state=ON, maintenance=True)
     house.script["power.read_power_state"] = Learned({"power_state": ON})
-    _sync(house, seconds=301)
+    sync(house, seconds=301)
     assert house.look(uuid).maintenance is True
 
 
@@ -128,14 +124,14 @@ def test_a_node_that_was_taken_meanwhile_is_left_alone(house: EngineHouse) -> No
         return Learned({"power_state": OFF})
 
     house.script["power.read_power_state"] = taken
-    _sync(house)
+    sync(house)
     assert (house.look(uuid).power_state, house.steps_of(uuid)) == (ON, ["power.read_power_state"])
 
 
 def test_zero_switches_the_sync_off(tmp_path: Path) -> None:
     house = EngineHouse(tmp_path, sync_power_state_interval=0)
     house.node(provision_state="available")
-    _sync(house, 3)
+    sync(house, 3)
     assert house.played == []
     house.close()
 
@@ -146,7 +142,7 @@ def test_a_round_that_finds_everything_as_it_is_recorded_writes_nothing(house: E
     before = [house.look(uuid).updated_at for uuid in uuids]
     writes: list[str] = []
     event.listen(house.world.database, "before_cursor_execute", lambda *given: writes.append(given[2]))
-    _sync(house)
+    sync(house)
     assert {node for node, _ in house.played} == set(uuids)
     assert [house.look(uuid).updated_at for uuid in uuids] == before
     assert [text for text in writes if text.startswith(("UPDATE node ", "INSERT"))] == []
@@ -157,66 +153,26 @@ def test_the_health_that_a_bmc_tells_is_recorded_also_where_the_power_has_not_ch
     for told, recorded in (("OK", "OK"), ("Critical", "Critical"), (None, "Critical")):
         facts = {"power_state": ON} | ({"health": told} if told else {})
         house.script["power.read_power_state"] = Learned(facts)
-        _sync(house)
+        sync(house)
         assert (house.look(uuid).health, house.look(uuid).power_state) == (recorded, ON)
+
+
+def test_without_health_monitoring_no_health_is_recorded_whoever_is_told_of_it(tmp_path: Path) -> None:
+    house = EngineHouse(tmp_path, enable_health_monitoring=False)
+    looked, asked = house.node(provision_state="available", power_state=ON), house.node()
+    house.script["power.read_power_state"] = Learned({"power_state": ON, "health": "OK"})
+    house.verb(asked, "manage")
+    sync(house)
+    assert [(house.look(uuid).health, house.look(uuid).power_state) for uuid in (looked, asked)] == [(None, ON)] * 2
+    house.close()
 
 
 def test_what_is_remembered_of_a_node_goes_with_it(house: EngineHouse) -> None:
     kept, gone = (house.node(provision_state="available", power_state=ON) for _ in range(2))
     house.script["power.read_power_state"] = Failed("", "no route to host")
-    _sync(house)
+    sync(house)
     power = house.conductor._power
     assert set(power._failures) == set(power.ways._known) == {kept, gone}
     house.change(gone, provision_state="enroll")
-    _sync(house)
+    sync(house)
     assert set(power._failures) == set(power.ways._known) == {kept}
-
-
-def _instance(house: EngineHouse, **columns: Any) -> str:
-    """Return the node of a new instance that is on, as is recorded."""
-    return house.node(**{"provision_state": "active", "power_state": ON, "instance_uuid": new_uuid(), **columns})
-
-
-@pytest.fixture
-def told(tmp_path: Path) -> Iterator[tuple[EngineHouse, Cloud]]:
-    """Give a house whose Nova is told, and the cloud that it is in."""
-    with cloud() as there:
-        house = EngineHouse(tmp_path, force_power_state_during_sync=False, **there.settings)
-        nova = open_nova(house.settings)
-        assert nova is not None
-        object.__setattr__(house.world, "nova", nova)
-        yield house, there
-        nova.close()
-        house.close()
-
-
-@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")  # it warns of itself
-def test_nova_is_told_of_an_instance_that_is_found_in_another_power_state(told: tuple[EngineHouse, Cloud]) -> None:
-    house, there = told
-    changed = _instance(house)
-    house.node(provision_state="active", power_state=ON)  # without an instance
-    _instance(house, power_state=OFF)
-    house.script["power.read_power_state"] = Learned({"power_state": OFF})
-    _sync(house, 2)
-    instance = house.look(changed).instance_uuid
-    assert there.wait(1) == [{"name": "power-update", "server_uuid": instance, "tag": "POWER_OFF"}]
-
-
-@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")
-def test_nova_is_told_when_a_bmc_that_was_silent_answers_again(told: tuple[EngineHouse, Cloud]) -> None:
-    house, there = told
-    uuid = _instance(house, power_state=None, maintenance=True, fault=FAULT)
-    house.script["power.read_power_state"] = Learned({"power_state": ON})
-    _sync(house, seconds=301)
-    assert [event["tag"] for event in there.wait(1)] == ["POWER_ON"]
-    assert house.look(uuid).maintenance is False
-
-
-@pytest.mark.filterwarnings("default::openstack.warnings._RemovedInSDKWarning")
-def test_a_nova_that_fails_does_not_hurt_the_sync(told: tuple[EngineHouse, Cloud]) -> None:
-    house, there = told
-    there.broken = [500] * 10
-    uuid = _instance(house)
-    house.script["power.read_power_state"] = Learned({"power_state": OFF})
-    _sync(house)
-    assert house.look(uuid).power_state == OFF
