@@ -28,7 +28,7 @@ from tests.unit.server import databases
 TIMES = ("--boot-seconds=1.5", "--step-seconds=0.3", "--power-seconds=0.05", "--beat-seconds=0.5")
 _SHARES = {"unavailable": 3, "connection-reset": 2, "session-expired": 2, "answer-lost": 2, "time-out": 1}
 """How faults share what ``--faults`` gives, in tenths."""
-_PAUSE = 1.0
+_PAUSE, _PROGRESS = 1.0, 30.0  # seconds
 
 
 @contextlib.contextmanager
@@ -70,8 +70,11 @@ def play(options: argparse.Namespace, folder: Path) -> list[str]:
 
 def deploy(course: Course, storm: Storm, limit: float) -> list[str]:
     """Bring all machines to active; return what failed on the way, and those that did not get there."""
-    begin = time.monotonic()
+    begin = told = time.monotonic()
     while not (done := course.step()) and time.monotonic() - begin < limit:
+        if time.monotonic() - told > _PROGRESS:
+            told = time.monotonic()
+            tell(f"  {told - begin:.0f} s: {course.states}")
         time.sleep(_PAUSE)
     storm.calm()
     tell(f"{course.states} after {time.monotonic() - begin:.0f} s; {dict(sorted(storm.count.items()))}")

@@ -26,7 +26,13 @@ QUICK: Mapping[str, object] = {
     "cache_clean_up_interval": 5,
     "heartbeat_interval": 2,
     "heartbeat_timeout": 10,
+    "inspect_wait_timeout": 60,
+    "clean_callback_timeout": 60,
+    "deploy_callback_timeout": 60,
+    "boot_retries": 5,
 }
+"""Settings; a machine boots nothing when the API is killed while its BMC fetches the medium, and must be booted again."""
+
 _FIELDS = "uuid,name,provision_state,target_provision_state,reservation,last_error,inspection_finished_at"
 _HARMLESS = (400, 404, 409)  # answers that a request may get which comes a second time, or too early
 
