@@ -31,7 +31,7 @@ QUICK: Mapping[str, object] = {
     "deploy_callback_timeout": 60,
     "boot_retries": 5,
 }
-"""Settings; a machine boots nothing when the API is killed while its BMC fetches the medium, and must be booted again."""
+"""Settings; a machine whose BMC fetches the medium while the API is killed boots nothing, and is to be booted again."""
 
 _FIELDS = "uuid,name,provision_state,target_provision_state,reservation,last_error,inspection_finished_at"
 _HARMLESS = (400, 404, 409)  # answers that a request may get which comes a second time, or too early
