@@ -102,13 +102,13 @@ class Agent:
 
     async def _live(self) -> None:
         faults, history = self.machine.faults, self.machine.history
-        if not self._api:
-            history.add("agent ends", why="its kernel parameters name no API")
-            return
         if faults.strikes("wait-state-without-deadline"):
             history.add("fault", fault="wait-state-without-deadline")
             return
         uuid = await self._inspect()
+        if not self._api:
+            history.add("agent ends", why="its kernel parameters name no API")
+            return
         found = await self._look_up(uuid)
         token = found["config"].get("agent_token") or ""
         if len(token) >= _SHORTEST_TOKEN:
