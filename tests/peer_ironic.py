@@ -46,10 +46,18 @@ INTERFACES = {
 }
 
 
-def start(folder: Path, database: Database = "sqlite", *, settings: Sections | None = None, token: str = "") -> str:
+def start(
+    folder: Path,
+    database: Database = "sqlite",
+    *,
+    settings: Sections | None = None,
+    token: str = "",
+    variables: Mapping[str, str] | None = None,
+) -> str:
     """Start Ironic with an empty database, its data below ``folder``; return its URL once its conductor is up.
 
-    ``settings`` are added to those of ``ironic.conf``, by section. ``token`` is needed to look where they ask for one.
+    ``settings`` are added to those of ``ironic.conf``, by section, ``variables`` to the environment of its process.
+    ``token`` is needed to look where the settings ask for one.
     Raises RuntimeError when it is not up in time or a program has died; then all is stopped again.
     """
     programs = environment("ironic")
@@ -62,7 +70,7 @@ def start(folder: Path, database: Database = "sqlite", *, settings: Sections | N
         file = _configure(folder, settings or {}, url=url, connection=connection)
         schema = [str(programs / "ironic-dbsync"), "--config-file", str(file), "create_schema"]
         subprocess.run(schema, check=True, capture_output=True)
-        _launch([str(programs / "ironic"), "--config-file", str(file)], folder=folder)
+        _launch([str(programs / "ironic"), "--config-file", str(file)], folder=folder, variables=variables)
         _await(lambda: b"fake-hardware" in _get(f"{url}/v1/drivers", token), folder=folder, what="Ironic")
     except BaseException:
         stop(folder)
@@ -165,12 +173,13 @@ def _mariadb(folder: Path) -> str:
     return f"mysql+pymysql://root@localhost/ironic?unix_socket={door}&charset=utf8"
 
 
-def _launch(command: Sequence[str], *, folder: Path) -> None:
+def _launch(command: Sequence[str], *, folder: Path, variables: Mapping[str, str] | None = None) -> None:
     """Start a program in a group of its own that ends with us, and note its process id."""
     with (folder / f"{Path(command[0]).name}.out").open("wb") as out:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", "--", *command],
             stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+            env={**os.environ, **(variables or {})},
         )  # fmt: skip
     with _pids(folder).open("a") as file:
         file.write(f"{process.pid}\n")

@@ -2,54 +2,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Take simulated machines from enroll to active, with inspection and cleaning, and tell what that takes of the daemon.
 
-Run it as ``python -m tests.benchmark.fleet [machines] [setting=value ...]``, from the root of the tree. Linux only. The
-simulator runs beside and is not counted. Times of the machines: 2 s to boot, 0.5 s for each step of an agent, whose
-heartbeat follows at once.
+Run it as ``python -m tests.benchmark.fleet [machines] [setting=value ...] [--beside ironic]``, from the root of the
+tree; ``--beside``, as often as you like, has another server do the same work then. Linux only. The simulator runs
+beside and is not counted, nor is the web server that has the image. Times of the machines: 2 s to boot, 0.5 s for each
+step of an agent, whose heartbeat follows at once.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rackwright_lab.simulated import history
+from tests.benchmark.fleet_servers import PEERS, Server
 from tests.benchmark.processes import cpu, memory
-from tests.integration.server.simulated_house import Fleet, running
+from tests.integration.server.simulated_house import Rack, running
 
 BOOT = 2.0
 MACHINES = (f"--boot-seconds={BOOT}", "--step-seconds=0.5", "--beat-seconds=0")
 LIMIT = 3600.0
 POLL = 1.0
+FAULTS = 5
+"""How many faults of the histories are told."""
+
 _LAST = {"enroll": "manage", "available": "active"}
 _SECOND = ("inspect", "provide")
 
 
 @dataclass
 class Peak:
-    """The most memory that the daemon had, MiB, and the CPU seconds of its processes at the last look, by name."""
+    """The most memory that a server had, MiB, and the CPU seconds of its processes at the last look, by name."""
 
     rss: float = 0.0
     pss: float = 0.0
     cpu: float = 0.0
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @contextmanager
-def watched(daemon: Fleet) -> Iterator[Peak]:
-    """Look at the daemon again and again."""
+def watched(server: Server) -> Iterator[Peak]:
+    """Look at a server again and again."""
     peak, over = Peak(), threading.Event()
 
     def look() -> None:
         while not over.wait(POLL):
-            now = memory(daemon.process.pid)
+            now = memory(*server.pids())
             peak.rss, peak.pss = max(peak.rss, now.rss), max(peak.pss, now.pss)
 
     thread = threading.Thread(target=look, daemon=True)
@@ -57,21 +64,19 @@ def watched(daemon: Fleet) -> Iterator[Peak]:
     yield peak
     over.set()
     thread.join()
-    peak.cpu = cpu(daemon.process.pid)
-    api, conductor = (daemon.child(name) for name in ("api", "conductor"))
-    peak.parts = {"api": cpu(api) if api else 0.0, "conductor and runs": cpu(conductor) if conductor else 0.0}
+    peak.cpu, peak.parts = cpu(*server.pids()), server.parts()
 
 
-def live(daemon: Fleet, uuids: Sequence[str]) -> None:
+def live(server: Server, uuids: Sequence[str]) -> None:
     """Ask each node for its next verb as soon as it rests; return when all are active."""
     asked: dict[str, list[str]] = {uuid: [] for uuid in uuids}
     end = time.monotonic() + LIMIT
     while True:
-        seen = daemon.nodes()
+        seen = server.nodes()
         for uuid, verbs in asked.items():
             verb = _next(seen[uuid], verbs)
             if verb:
-                daemon.verb([uuid], verb)
+                server.verb([uuid], verb)
                 verbs.append(verb)
         if all(node["provision_state"] == "active" for node in seen.values()):
             return
@@ -116,33 +121,55 @@ def _share(values: Sequence[float], percent: int) -> float:
     return values[len(values) * percent // 100]
 
 
-def main(machines: int = 20, *settings: str) -> None:
-    """Measure, and tell."""
-    given = {"max_concurrent_deploy": str(machines)} | dict(word.split("=", 1) for word in settings)
+def measure(make: Callable[[Path, Rack], Server], machines: int) -> Sequence[str]:
+    """Have a server do the work with a rack of its own; return what there is to tell."""
     with tempfile.TemporaryDirectory() as folder, running(Path(folder, "rack"), machines, *MACHINES) as rack:
-        daemon = Fleet(Path(folder, "daemon"), rack, **given)
+        server = make(Path(folder, "server"), rack)
         try:
-            with watched(daemon) as peak:
-                idle, began = cpu(daemon.process.pid), time.monotonic()
-                live(daemon, daemon.enroll())
+            with watched(server) as peak:
+                idle, began = cpu(*server.pids()), time.monotonic()
+                live(server, server.enroll())
                 wall = time.monotonic() - began
             time.sleep(BOOT + POLL)  # for the images to come up, which the histories are asked for
+            others = {"the simulator": cpu(rack.pid), "the web server": cpu(server.web.process.pid)}
         finally:
-            daemon.stop()
+            server.stop()
         waits, requests = sorted(delays(rack.folder)), rack.load()["requests"]
-        simulator = cpu(rack.pid)
         faults = history.check(rack.folder)
-    parts = ", ".join(f"{name} {seconds / machines:.3f}" for name, seconds in peak.parts.items())
-    lines = (
-        f"{machines} machines from enroll to active in {wall:.0f} s",
-        f"{(peak.cpu - idle) / machines:.3f} CPU seconds for each ({parts}), the simulator {simulator / machines:.3f}",
+    beside = _shares(others, machines)
+    parts = f" ({_shares(peak.parts, machines)})" if peak.parts else ""
+    return (
+        f"{machines} machines from enroll to active in {wall:.0f} s, load average {os.getloadavg()[1]:.1f}",
+        f"{(peak.cpu - idle) / machines:.3f} CPU seconds for each{parts}; beside it {beside}",
         f"peak memory {peak.rss:.0f} MiB, {peak.pss:.0f} MiB with shared parts divided",
         f"{requests / machines:.0f} requests to the BMC of each",
         f"heartbeat to next command: median {statistics.median(waits):.2f} s, p99 {_share(waits, 99):.2f} s",
-        *faults,
+        f"{len(faults)} faults in the histories" if faults else "no faults in the histories",
+        *faults[:FAULTS],
     )
-    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _shares(parts: Mapping[str, float], machines: int) -> str:
+    return ", ".join(f"{name} {seconds / machines:.3f}" for name, seconds in parts.items())
+
+
+def main(machines: int, settings: Sequence[str], beside: Sequence[str]) -> None:
+    """Measure one server after the other, and tell."""
+    given = {"max_concurrent_deploy": str(machines)} | dict(word.split("=", 1) for word in settings)
+
+    def ours(folder: Path, rack: Rack) -> Server:
+        return Server(folder, rack, **given)
+
+    for name, make in [("rackwright", ours), *((name, PEERS[name]) for name in beside)]:
+        lines = measure(make, machines)
+        sys.stdout.write("\n  ".join([f"{name}:", *lines]) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in sys.argv[1:2]), *sys.argv[2:])
+    parser = argparse.ArgumentParser(description="Take simulated machines from enroll to active.")
+    parser.add_argument("machines", nargs="?", type=int, default=20)
+    parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="of our daemon")
+    parser.add_argument("--beside", action="append", choices=PEERS, default=[], help="who does the same work then")
+    words = parser.parse_intermixed_args()
+    main(words.machines, words.settings, words.beside)

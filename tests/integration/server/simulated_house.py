@@ -135,9 +135,13 @@ class Fleet(Daemon):
         return [self._enroll(machine) for machine in chosen]
 
     def _enroll(self, machine: Data) -> str:
-        uuid = str(self.done("POST", "/v1/nodes", node_of(machine, self.rack, self.files))["uuid"])
+        uuid = str(self.done("POST", "/v1/nodes", self.node(machine))["uuid"])
         self.done("POST", "/v1/ports", {"node_uuid": uuid, "address": machine["mac"]})
         return uuid
+
+    def node(self, machine: Data) -> Data:
+        """Return the node that is created for a machine."""
+        return node_of(machine, self.rack, self.files)
 
     def live(self, uuids: Sequence[str], seconds: float = 60) -> None:
         """Bring nodes from enroll to active, with inspection and cleaning."""
