@@ -37,11 +37,13 @@ class ActionModule(WaveAction):
     def _is_booting(self, node: Node) -> bool:
         """Return whether the machine is on with our image in it, which an earlier run of this step brought about.
 
-        Where it booted something else then, it must have been booted anew since, with an override that stays.
+        Where it booted something else then, it must have been booted anew since: its override tells, which stays
+        after every other boot in vain.
         """
         image = node.context["boot"]["url"]
         if node.context["agent"]["url"]:  # this boot has come to its end: its agent has spoken, and answers no more
             return False
         bmc = connected(node, node.context["bmc"])
-        is_new = not node.context.get("override") or bmc.boot().persistent
+        stays = (node.context.get("override") or {}).get("persistent")
+        is_new = stays is None or bmc.boot().persistent == stays
         return is_new and bmc.power_state() == "on" and bmc.media(image).image == image

@@ -12,7 +12,7 @@ from ansible_collections.rackwright.metal.plugins.plugin_utils._bmc import BmcAc
 class ActionModule(BmcAction):
     """Set the boot device; a step of the verb "management" says which.
 
-    Where a machine has booted something else before, the context says that the choice is to stay (``override``).
+    Where a machine has booted something else before, the context says whether the choice is to stay (``override``).
     """
 
     groups = ("bmc", "override")

@@ -59,11 +59,17 @@ def compose(subject: Subject, step: Step, index: int, *, settings: Settings) -> 
         "agent": agent(subject.node["driver_internal_info"]),
         "commands": commands(subject),
         "boot": boot(subject, settings),
-        "override": {"persistent": True} if subject.facts.get(REPEATED_BOOTS) else {},
+        "override": override(subject),
         "deploy": deploy(subject.node, settings),
         "fake": {"delay": settings.fake_delays.get(step.interface, "0")},
         "logs": str(settings.state_dir / "logs" / "deploy"),
     }
+
+
+def override(subject: Subject) -> Data:
+    """Return how the boot override is set; after a boot in vain in the other way than before."""
+    boots = subject.facts.get(REPEATED_BOOTS, 0)
+    return {"persistent": boots % 2 == 1} if boots else {}
 
 
 def bmc(info: Mapping[str, Any], protocol: str | None) -> Data:

@@ -88,19 +88,20 @@ def test_a_machine_that_is_booting_already_is_left_alone(stage: Stage, bmc: BmcS
     assert len(bmc.calls()) == asked
 
 
-def test_a_machine_that_booted_something_else_is_booted_again_once_with_an_override_that_stays(
+def test_a_machine_that_booted_something_else_is_booted_again_and_once_each_time(
     stage: Stage, bmc: BmcServer, enrol: Any
 ) -> None:
     enrol("one", bmc)
     stage.play([BOOT])
-    bmc.resources[SYSTEM]["Boot"].update(BootSourceOverrideTarget="None", BootSourceOverrideEnabled="Disabled")
     resets = bmc.calls().count(f"POST {SYSTEM}/Actions/ComputerSystem.Reset")
-    enrol("one", bmc, override={"persistent": True})
-    for _attempt in range(2):
-        assert stage.play([BOOT]).of("one")[-1] == ("waiting", 0)
-        boot = bmc.resources[SYSTEM]["Boot"]
-        assert (boot["BootSourceOverrideTarget"], boot["BootSourceOverrideEnabled"]) == ("Cd", "Continuous")
-        assert bmc.calls().count(f"POST {SYSTEM}/Actions/ComputerSystem.Reset") == resets + 2, "off and on"
+    for persistent, enabled in ((True, "Continuous"), (False, "Once"), (True, "Continuous")):
+        enrol("one", bmc, override={"persistent": persistent})
+        for _attempt in range(2):  # the second one is that of a run whose conductor has died
+            assert stage.play([BOOT]).of("one")[-1] == ("waiting", 0)
+            boot = bmc.resources[SYSTEM]["Boot"]
+            assert (boot["BootSourceOverrideTarget"], boot["BootSourceOverrideEnabled"]) == ("Cd", enabled)
+        resets += 2  # off and on
+        assert bmc.calls().count(f"POST {SYSTEM}/Actions/ComputerSystem.Reset") == resets
 
 
 def test_an_inspected_machine_that_is_booting_already_is_said_to_be_on(

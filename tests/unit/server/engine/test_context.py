@@ -50,11 +50,10 @@ def test_an_agent_that_has_not_spoken_yet_has_no_address() -> None:
     assert made["step"] == {"name": "write_image", "interface": "deploy", "index": 3, "args": {}}
 
 
-def test_only_after_a_boot_in_vain_an_override_is_to_stay() -> None:
-    first = subject()
-    again = replace(first, facts={REPEATED_BOOTS: 1})
-    told = [compose(each, _STEP, 0, settings=settings())["override"] for each in (first, again)]
-    assert told == [{}, {"persistent": True}]
+def test_after_a_boot_in_vain_an_override_is_to_stay_and_after_the_next_one_it_is_not() -> None:
+    boots = [subject(), *(replace(subject(), facts={REPEATED_BOOTS: count}) for count in (1, 2, 3))]
+    told = [compose(each, _STEP, 0, settings=settings())["override"] for each in boots]
+    assert told == [{}, {"persistent": True}, {"persistent": False}, {"persistent": True}]
 
 
 def test_only_a_rescue_tells_the_password_for_the_agent_and_only_as_its_hash() -> None:
