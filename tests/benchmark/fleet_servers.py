@@ -72,6 +72,12 @@ class Server(Fleet):
         image = node["instance_info"] | {"image_source": f"{self.web.url}/image"}
         return {**node, "deploy_interface": "direct", "inspect_interface": "agent", "instance_info": image}
 
+    def ask(self, uuid: str, target: str) -> bool:
+        """Ask for a provision target; return whether that was taken. While a server holds a node it may refuse."""
+        answer = self.client.put(f"/v1/nodes/{uuid}/states/provision", json={"target": target})
+        assert answer.is_success or answer.status_code == httpx.codes.CONFLICT, answer.text
+        return answer.is_success
+
     def pids(self) -> Sequence[int]:
         """Return the processes that have started all others."""
         return [self.process.pid]
