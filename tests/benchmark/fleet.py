@@ -41,6 +41,10 @@ _LAST = {"enroll": "manage", "available": "active"}
 _SECOND = ("inspect", "provide")
 
 
+class GaveUpError(Exception):
+    """A server could not take all machines to active."""
+
+
 @dataclass
 class Peak:
     """The most memory that a server had, MiB, and the CPU seconds of its processes at the last look, by name."""
@@ -63,14 +67,16 @@ def watched(server: Server) -> Iterator[Peak]:
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
-    yield peak
-    over.set()
-    thread.join()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()
     peak.cpu, peak.parts = cpu(*server.pids()), server.parts()
 
 
 def live(server: Server, uuids: Sequence[str]) -> None:
-    """Ask each node for its next verb as soon as it rests; return when all are active."""
+    """Ask each node for its next verb as soon as it rests; return when all are active, or raise GaveUpError."""
     asked: dict[str, list[str]] = {uuid: [] for uuid in uuids}
     end = time.monotonic() + LIMIT
     while True:
@@ -82,13 +88,13 @@ def live(server: Server, uuids: Sequence[str]) -> None:
         if all(node["provision_state"] == "active" for node in seen.values()):
             return
         if time.monotonic() > end:
-            raise SystemExit(f"not all are active after {LIMIT} s: {_states(seen)}")
+            raise GaveUpError(f"not all are active after {LIMIT} s: {_states(seen)}")
         time.sleep(POLL)
 
 
 def _next(node: Mapping[str, Any], verbs: Sequence[str]) -> str | None:
     if node["last_error"]:
-        raise SystemExit(f"{node['uuid']}: {node['last_error']}")
+        raise GaveUpError(f"{node['provision_state']}: {node['last_error']}")
     if node["reservation"] or node["target_provision_state"]:
         return None
     state = node["provision_state"]
@@ -123,7 +129,7 @@ def _share(values: Sequence[float], percent: int) -> float:
 
 
 def measure(make: Callable[[Path, Rack], Server], machines: int, boot: float) -> Sequence[str]:
-    """Have a server do the work with a rack of its own; return what there is to tell."""
+    """Have a server do the work with a rack of its own; return what there is to tell, or raise GaveUpError."""
     times = (f"--boot-seconds={boot}", *MACHINES)
     with tempfile.TemporaryDirectory() as folder, running(Path(folder, "rack"), machines, *times) as rack:
         server = make(Path(folder, "server"), rack)
@@ -156,16 +162,21 @@ def _shares(parts: Mapping[str, float], machines: int) -> str:
 
 
 def main(machines: int, settings: Sequence[str], *, boot: float = BOOT, beside: Sequence[str] = ()) -> None:
-    """Measure one server after the other, and tell."""
+    """Measure one server after the other, and tell; end with status 1 if one of them gave up."""
     given = {"max_concurrent_deploy": str(machines)} | dict(word.split("=", 1) for word in settings)
 
     def ours(folder: Path, rack: Rack) -> Server:
         return Server(folder, rack, **given)
 
+    complete = True
     for name, make in [("rackwright", ours), *((name, PEERS[name]) for name in beside)]:
-        lines = measure(make, machines, boot)
+        try:
+            lines = measure(make, machines, boot)
+        except GaveUpError as error:
+            complete, lines = False, [str(error)]
         sys.stdout.write("\n  ".join([f"{name}:", *lines]) + "\n")
         sys.stdout.flush()
+    raise SystemExit(not complete)
 
 
 if __name__ == "__main__":
