@@ -7,13 +7,13 @@ from __future__ import annotations
 import logging
 
 from fastapi import FastAPI
-from starlette.staticfiles import StaticFiles
 
 from rackwright import __version__, catalog
 from rackwright.api import errors
 from rackwright.api.admission import METRICS, Admission
 from rackwright.api.deps import Parts
 from rackwright.api.documents import Documented
+from rackwright.api.files import Files
 from rackwright.api.gate import Gate, Limits
 from rackwright.api.v1 import ROUTERS
 from rackwright.auth import authenticator
@@ -51,7 +51,7 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     app.state.parts = Parts(settings, engine, chosen, Sealer(key, chosen.secrets), _policy(settings))
     app.add_middleware(Gate, limits=_limits(settings), admission=_admission(settings))
     errors.install(app, ROUTERS)
-    app.mount("/files", StaticFiles(directory=settings.state_dir / "http", check_dir=False))
+    app.mount("/files", Files(directory=settings.state_dir / "http", check_dir=False))
     return app
 
 

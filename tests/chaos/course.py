@@ -53,7 +53,9 @@ class Course:
 
 
 def _is_busy(node: Mapping[str, object]) -> bool:
-    return bool(node["reservation"] or node["target_provision_state"])
+    """Tell whether it is not the client's turn; where something failed, the target is what it had been."""
+    on_its_way = node["target_provision_state"] and not str(node["provision_state"]).endswith(" failed")
+    return bool(node["reservation"] or on_its_way)
 
 
 def _verb(node: Mapping[str, object]) -> str | None:

@@ -16,14 +16,18 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 
 from rackwright.api.deps import Call, Parts, call
 from rackwright.api.permissions import ASKS
 from rackwright.domain.errors import Invalid, NodeLocked, NotAcceptableVersion
 from rackwright.store.session import reading
+
+THREADS = CapacityLimiter(40)
+"""Threads for endpoints. Images are read by others: no BMC waits for one while endpoints wait for the database."""
 
 _opened = contextmanager(call)
 _MALFORMED = (Invalid, NotAcceptableVersion)
@@ -47,10 +51,10 @@ class Route(APIRoute):
         parts: Parts = request.app.state.parts
         for _ in range(parts.settings.node_locked_retry_attempts - 1 if self.patient else 0):
             try:
-                return await run_in_threadpool(self._answer, request)
+                return await run_sync(self._answer, request, limiter=THREADS)
             except NodeLocked:
                 await asyncio.sleep(parts.settings.node_locked_retry_interval)
-        return await run_in_threadpool(self._answer, request)
+        return await run_sync(self._answer, request, limiter=THREADS)
 
     def _answer(self, request: Request) -> Response:
         with self._call(request) as opened:
@@ -66,7 +70,7 @@ class Route(APIRoute):
             try:
                 found: Response = await self.endpoint(opened, **request.path_params)
             except _MALFORMED:
-                await run_in_threadpool(self._demand, opened)
+                await run_sync(self._demand, opened, limiter=THREADS)
                 raise
         return found
 
