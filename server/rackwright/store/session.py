@@ -41,6 +41,20 @@ _PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     f"PRAGMA busy_timeout={_BUSY_TIMEOUT * 1000}",
 )
+_RECYCLED = 300  # seconds after which a connection is made anew, and with it the clock compared
+_POSTGRESQL = {
+    "lock_timeout": f"{_BUSY_TIMEOUT}s",
+    "idle_in_transaction_session_timeout": f"{_BUSY_TIMEOUT}s",
+    "tcp_keepalives_idle": 30,
+    "tcp_keepalives_interval": 10,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": "60s",
+}
+_MARIADB = {
+    "innodb_lock_wait_timeout": _BUSY_TIMEOUT,
+    "idle_transaction_timeout": _BUSY_TIMEOUT,
+    "wait_timeout": 2 * _RECYCLED,
+}
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 _CONNECTION: dict[str, dict[str, Any]] = {
     "postgresql": {
@@ -49,18 +63,20 @@ _CONNECTION: dict[str, dict[str, Any]] = {
         "keepalives_interval": 5,
         "keepalives_count": 3,
         "tcp_user_timeout": 15_000,
-        "options": f"-c lock_timeout={_BUSY_TIMEOUT}s -c idle_in_transaction_session_timeout={_BUSY_TIMEOUT}s",
+        "options": " ".join(f"-c {name}={value}" for name, value in _POSTGRESQL.items()),
     },
     "mysql": {
         "connect_timeout": 5,
         "read_timeout": _BUSY_TIMEOUT + 5,
         "write_timeout": 15,
         "charset": "utf8mb4",
-        "init_command": f"SET innodb_lock_wait_timeout={_BUSY_TIMEOUT}, idle_transaction_timeout={_BUSY_TIMEOUT}",
+        "init_command": "SET " + ", ".join(f"{name}={value}" for name, value in _MARIADB.items()),
     },
 }
-"""By backend: how long a connection is waited for that a broken network holds, and locks that others hold."""
-_RECYCLED = 300  # seconds after which a connection is made anew, and with it the clock compared
+"""By backend: how long a connection is waited for that a broken network holds, and locks that others hold.
+
+The server is told to forget a client of which it has not heard: each cut would leave connections there for hours.
+"""
 
 
 class DatabaseUnusable(Invalid):

@@ -62,8 +62,9 @@ class Server:
     def recreate(self, name: str = NAME) -> str:
         """Make a database without tables in place of the former one; return its URL."""
         engine = open_engine(self.url(self._admin)).execution_options(isolation_level="AUTOCOMMIT")
+        force = " WITH (FORCE)" if engine.dialect.name == "postgresql" else ""
         with engine.connect() as connection:
-            connection.execute(text(f"DROP DATABASE IF EXISTS {name}"))
+            connection.execute(text(f"DROP DATABASE IF EXISTS {name}{force}"))
             connection.execute(text(f"CREATE DATABASE {name}"))
         engine.dispose()
         return self.url(name)

@@ -315,6 +315,29 @@ def test_who_locks_many_does_not_wait_for_one_that_is_locked(backend: str) -> No
     engine.dispose()
 
 
+@pytest.mark.parametrize(
+    ("backend", "question", "answer"),
+    [
+        (
+            "postgresql",
+            "SELECT count(*) FROM pg_settings WHERE source = 'client' "
+            "AND (name LIKE 'tcp_keepalives_%' OR name = 'tcp_user_timeout')",
+            4,
+        ),
+        ("mariadb", "SELECT @@wait_timeout", 600),
+    ],
+)
+def test_a_server_is_told_to_forget_clients_that_a_broken_network_holds(
+    backend: str, question: str, answer: int
+) -> None:
+    engine = open_engine(databases.emptied(backend))
+    try:
+        with engine.connect() as connection:
+            assert connection.execute(text(question)).scalar() == answer
+    finally:
+        engine.dispose()
+
+
 def test_the_database_tells_the_time_that_was_so_many_seconds_ago(engine: Engine) -> None:
     with engine.connect() as connection:
         told = connection.execute(select(type_coerce(Ago(2.5), UtcDateTime))).scalar()
