@@ -7,11 +7,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+
+import pytest
 
 USER, PASSWORD, TOKEN = "rackwright", "canary-nova-password", "token-1"
 Data = dict[str, Any]
@@ -106,8 +107,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep silent."""
 
 
-@contextmanager
-def cloud() -> Iterator[Cloud]:
+@pytest.fixture
+def there() -> Iterator[Cloud]:
     """Run one."""
     found = Cloud()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"cloud": found}))

@@ -17,15 +17,11 @@ import pytest
 from rackwright import nova
 from rackwright.nova import Nova, NovaLibraryMissing, open_nova
 from rackwright.settings import Settings
-from tests.unit.server.nova_house import PASSWORD, Cloud, cloud
+from tests.unit.server.nova_house import PASSWORD, Cloud, there
+
+__all__ = ["there"]
 
 ON, OFF = "power on", "power off"
-
-
-@pytest.fixture
-def there() -> Iterator[Cloud]:
-    with cloud() as found:
-        yield found
 
 
 @pytest.fixture

@@ -20,17 +20,11 @@ from rackwright.store.columns import new_uuid
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_many_conductors import Fleet, fleet, uptime
 from tests.unit.server.engine.test_power_sync import sync
-from tests.unit.server.nova_house import Cloud, cloud
+from tests.unit.server.nova_house import Cloud, there
 
-__all__ = ["fleet", "uptime"]
+__all__ = ["fleet", "there", "uptime"]
 
 ON, OFF = "power on", "power off"
-
-
-@pytest.fixture
-def there() -> Iterator[Cloud]:
-    with cloud() as found:
-        yield found
 
 
 @pytest.fixture
