@@ -69,8 +69,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of the daemon, the lab and the plugins, strictly."""
+    """Check the types of the daemon, the lab and the plugins, strictly, and that every test can be imported."""
     session.run("mypy")
+    session.run("pytest", "--collect-only", "-qq", "tests", silent=True)
 
 
 @nox.session

@@ -17,7 +17,9 @@ from rackwright.store.columns import new_uuid
 from tests.benchmark.day import SYNC, Conductors, Player
 from tests.integration.server.simulated_house import Rack, running
 from tests.unit.server.engine.engine_house import EngineHouse
-from tests.unit.server.nova_house import cloud
+from tests.unit.server.nova_house import Cloud, cloud
+
+__all__ = ["cloud"]
 
 ON, OFF = "power on", "power off"
 
@@ -46,21 +48,19 @@ def _node(house: EngineHouse, rack: Rack, number: int, **more: Any) -> str:
 
 
 def test_a_round_asks_each_bmc_once_leaves_no_session_and_nova_learns_what_has_changed(
-    site: Conductors, rack: Rack
+    site: Conductors, rack: Rack, cloud: Cloud
 ) -> None:
     house = site.first
     same = [_node(house, rack, number) for number in range(2)]
     changed = _node(house, rack, 2, power_state=ON, instance_uuid=new_uuid(), disable_power_off=True)
     asked = rack.load()["requests"]
-    with cloud() as there:
-        nova = open_nova(Settings(**there.settings))
-        object.__setattr__(house.world, "nova", nova)
-        site.turn(SYNC)
-        assert [(event["server_uuid"], event["tag"]) for event in there.wait(1)] == [
-            (house.look(changed).instance_uuid, "POWER_OFF")
-        ]
-        assert nova is not None
-        nova.close()
+    nova = open_nova(Settings(**cloud.settings))
+    assert nova is not None
+    object.__setattr__(house.world, "nova", nova)
+    site.turn(SYNC)
+    told = [(event["server_uuid"], event["tag"]) for event in cloud.wait(1)]
+    assert told == [(house.look(changed).instance_uuid, "POWER_OFF")]
+    nova.close()
     assert [house.look(uuid).power_state for uuid in (*same, changed)] == [OFF, OFF, OFF]
     assert rack.load()["requests"] - asked == 3
     assert rack.sessions() == 0

@@ -108,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def there() -> Iterator[Cloud]:
+def cloud() -> Iterator[Cloud]:
     """Run one."""
     found = Cloud()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"cloud": found}))

@@ -17,42 +17,42 @@ import pytest
 from rackwright import nova
 from rackwright.nova import Nova, NovaLibraryMissing, open_nova
 from rackwright.settings import Settings
-from tests.unit.server.nova_house import PASSWORD, Cloud, there
+from tests.unit.server.nova_house import PASSWORD, Cloud, cloud
 
-__all__ = ["there"]
+__all__ = ["cloud"]
 
 ON, OFF = "power on", "power off"
 
 
 @pytest.fixture
-def teller(there: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nova]:
+def teller(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nova]:
     monkeypatch.setattr(nova, "PAUSE", 0.01)
-    opened = open_nova(Settings(**there.settings))
+    opened = open_nova(Settings(**cloud.settings))
     assert opened is not None
     yield opened
     opened.close()
 
 
-def test_a_power_change_reaches_nova_with_the_version_that_knows_the_event(there: Cloud, teller: Nova) -> None:
+def test_a_power_change_reaches_nova_with_the_version_that_knows_the_event(cloud: Cloud, teller: Nova) -> None:
     teller.tell([("server-1", ON), ("server-2", OFF)])
-    assert there.wait(2) == [
+    assert cloud.wait(2) == [
         {"name": "power-update", "server_uuid": "server-1", "tag": "POWER_ON"},
         {"name": "power-update", "server_uuid": "server-2", "tag": "POWER_OFF"},
     ]
-    assert there.versions == {"compute 2.76"}
+    assert cloud.versions == {"compute 2.76"}
 
 
-def test_many_changes_go_together(there: Cloud, teller: Nova) -> None:
+def test_many_changes_go_together(cloud: Cloud, teller: Nova) -> None:
     teller.tell([(f"server-{number}", ON) for number in range(250)])
-    there.wait(250)
-    assert there.requests == 3
+    cloud.wait(250)
+    assert cloud.requests == 3
 
 
-def test_an_answer_that_is_no_success_is_followed_by_another_attempt(there: Cloud, teller: Nova) -> None:
-    there.broken = [503, 500]
+def test_an_answer_that_is_no_success_is_followed_by_another_attempt(cloud: Cloud, teller: Nova) -> None:
+    cloud.broken = [503, 500]
     teller.tell([("server-1", ON)])
-    assert len(there.wait(1)) == 1
-    assert there.requests == 3
+    assert len(cloud.wait(1)) == 1
+    assert cloud.requests == 3
 
 
 def test_news_that_is_overtaken_is_not_told() -> None:
@@ -76,17 +76,17 @@ def test_news_that_is_overtaken_is_not_told() -> None:
 
 
 def test_a_nova_that_stays_away_is_given_up_and_told_again_of_what_comes_later(
-    there: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
+    cloud: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there.broken = [503] * nova.ATTEMPTS
+    cloud.broken = [503] * nova.ATTEMPTS
     with caplog.at_level(logging.ERROR):
         teller.tell([("server-1", ON)])
-        while there.broken or not caplog.records:
+        while cloud.broken or not caplog.records:
             time.sleep(0.005)
     assert "Nova cannot be told" in caplog.text
     assert PASSWORD not in caplog.text
     teller.tell([("server-2", OFF)])
-    assert [event["server_uuid"] for event in there.wait(1)] == ["server-2"]
+    assert [event["server_uuid"] for event in cloud.wait(1)] == ["server-2"]
 
 
 def test_news_that_comes_while_a_nova_is_given_up_has_its_own_attempts(caplog: pytest.LogCaptureFixture) -> None:
@@ -110,7 +110,7 @@ def test_news_that_comes_while_a_nova_is_given_up_has_its_own_attempts(caplog: p
 
 
 def test_a_host_without_a_thread_to_spare_hurts_nobody_and_the_next_news_takes_the_other_along(
-    there: Cloud, teller: Nova, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, teller: Nova, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -119,19 +119,19 @@ def test_a_host_without_a_thread_to_spare_hurts_nobody_and_the_next_news_takes_t
         patch.setattr(threading.Thread, "start", full)
         teller.tell([("server-1", ON)])
     teller.tell([("server-2", OFF)])
-    assert [event["server_uuid"] for event in there.wait(2)] == ["server-1", "server-2"]
+    assert [event["server_uuid"] for event in cloud.wait(2)] == ["server-1", "server-2"]
 
 
 def test_an_instance_that_nova_does_not_know_is_named_in_the_log(
-    there: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
+    cloud: Cloud, teller: Nova, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there.unknown = {"server-1"}
+    cloud.unknown = {"server-1"}
     teller.tell([("server-1", ON), ("server-2", ON)])
-    there.wait(2)
+    cloud.wait(2)
     while not caplog.records:
         time.sleep(0.005)
     assert [record.__dict__["instance"] for record in caplog.records] == ["server-1"]
-    assert there.requests == 1
+    assert cloud.requests == 1
 
 
 def test_what_waits_is_bounded() -> None:
@@ -150,17 +150,17 @@ def test_a_power_state_that_is_neither_on_nor_off_is_no_news() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"send_power_notifications": False}])
-def test_nobody_is_told_where_it_is_not_configured(there: Cloud, given: dict[str, Any]) -> None:
-    assert open_nova(Settings(**({**there.settings, **given} if given else {}))) is None
+def test_nobody_is_told_where_it_is_not_configured(cloud: Cloud, given: dict[str, Any]) -> None:
+    assert open_nova(Settings(**({**cloud.settings, **given} if given else {}))) is None
 
 
-def test_an_account_without_a_password_is_refused_at_start(there: Cloud) -> None:
+def test_an_account_without_a_password_is_refused_at_start(cloud: Cloud) -> None:
     with pytest.raises(ValueError, match="nova_auth_url needs nova_password"):
-        Settings(nova_auth_url=there.url)
+        Settings(nova_auth_url=cloud.url)
 
 
 def test_without_its_library_the_start_is_refused(
-    there: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = builtins.__import__
 
@@ -171,4 +171,4 @@ def test_without_its_library_the_start_is_refused(
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(NovaLibraryMissing, match=r"rackwright\[nova\]"):
-        open_nova(Settings(**there.settings, state_dir=tmp_path))
+        open_nova(Settings(**cloud.settings, state_dir=tmp_path))
