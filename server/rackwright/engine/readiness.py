@@ -102,6 +102,7 @@ def as_ready(operation: Operation) -> Ready | None:
         since=operation.updated_at,
         alone=operation.alone,
         slow=operations.SLOW in operation.facts,
+        begun=operation.claimed_at is not None,
         attempts=operation.attempts,
         before=operation.run_id,
         asker=operation.project or operation.user or "",

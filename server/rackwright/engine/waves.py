@@ -27,7 +27,7 @@ class Lane(NamedTuple):
     position: int = 0
     leg: str = ""
     begins: bool = False
-    """Its operations have not begun: no machine has been touched, and no agent waits."""
+    """None of its operations has begun: no machine has been touched, and no agent waits."""
 
 
 ASIDE = Lane("aside")
@@ -53,6 +53,8 @@ class Ready:
     """It has been slower than a wave."""
     alone: bool = False
     """It has been slower than a wave of slow ones."""
+    begun: bool = False
+    """It has had a run: its machine may have been touched, and its agent may wait."""
     attempts: int = 0
     before: str | None = None
     """The run that died."""
@@ -95,7 +97,8 @@ class Wave:
         """Return the kind of work."""
         first = self.members[0]
         aside = first.slow or first.single
-        return ASIDE if aside else Lane(first.phase, first.position, leg_key(first.leg), begins=first.position == 0)
+        begins = not any(member.begun for member in self.members)
+        return ASIDE if aside else Lane(first.phase, first.position, leg_key(first.leg), begins)
 
 
 def form(ready: Iterable[Ready], *, size: int) -> Sequence[Wave]:

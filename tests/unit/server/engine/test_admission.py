@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from rackwright.domain.errors import TooManyOperations
-from rackwright.domain.outcomes import Learned
+from rackwright.domain.outcomes import Learned, WaitFor, Waiting
 from rackwright.domain.verbs import Phase
 from rackwright.engine import admission, plan
-from rackwright.engine.admission import begun_first, below_limits, choose, grown, in_turns
-from rackwright.engine.waves import ASIDE, form
+from rackwright.engine.admission import Admission, begun_first, below_limits, choose, grown, in_turns
+from rackwright.engine.live import LiveRun, LiveRuns
+from rackwright.engine.readiness import Readiness
+from rackwright.engine.waves import ASIDE, Lane, form
 from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import BOOT, ready
 
@@ -74,16 +76,34 @@ def test_one_kind_of_work_leaves_a_slot_to_the_others() -> None:
 
 
 def test_what_has_begun_goes_on_before_more_is_begun() -> None:
-    begun, more = form([ready(number) for number in range(4)], size=2), form([ready(9, position=0)], size=2)
+    begun, more = form([ready(number, begun=True) for number in range(4)], size=2), form([ready(9)], size=2)
     assert begun_first([*more, *reversed(begun)], Counter({more[0].lane: 1}), slots=4) == [*begun, *more]
     assert begun_first([*more, *begun], Counter({more[0].lane: 1}), slots=1) == [*more, *begun]
 
 
+def test_a_machine_whose_agent_has_come_goes_on_before_others_are_begun(house: EngineHouse) -> None:
+    runs = LiveRuns()
+    for name in ("verify", "power"):
+        runs.add(LiveRun(name, Phase.POWER, (), 0, {}, lane=Lane(name, begins=True)))
+    fresh, woken = ready(1, position=0, leg=BOOT), ready(9, position=0, begun=True)
+    (wave,) = Admission(house.world, runs).waves([fresh, woken], free=1)
+    assert wave.members == (woken,)
+
+
+def test_an_operation_has_begun_with_its_first_run_also_while_it_stays_at_its_first_step(house: EngineHouse) -> None:
+    house.script["deploy.deploy"] = Waiting(WaitFor.AGENT)
+    uuid = house.node(provision_state="available")
+    house.verb(uuid, "active")
+    readiness = Readiness(house.world)
+    assert [(one.position, one.begun) for one in readiness.look()] == [(0, False)]
+    house.settle()
+    house.beat(uuid)
+    assert [(one.position, one.begun) for one in readiness.look()] == [(0, True)]
+
+
 def test_kinds_of_work_that_have_no_run_begin_at_once_up_to_half_of_the_slots() -> None:
-    begun = form([ready(1)], size=2)
-    one, other, third = (
-        form([ready(9, position=0, phase=phase)], size=2)[0] for phase in (Phase.POWER, Phase.CLEAN, Phase.DEPLOY)
-    )
+    begun = form([ready(1, begun=True)], size=2)
+    one, other, third = (form([ready(9, phase=phase)], size=2)[0] for phase in (Phase.POWER, Phase.CLEAN, Phase.DEPLOY))
     assert begun_first([*begun, one, other, third], Counter(), slots=4) == [one, other, *begun, third]
     assert begun_first([*begun, one, other], Counter({third.lane: 1}), slots=4) == [one, *begun, other]
 
