@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import queue
+import re
 import shutil
 import sys
 import threading
@@ -46,14 +47,23 @@ POLL = 0.2
 
 _CAUSE_LIMIT = 2000
 _TAIL = 20  # lines of output that are looked at for the cause of a death
-_OURS = ("RACKWRIGHT_", "ANSIBLE_")
-"""Variables of the daemon's own environment that no playbook gets: secrets, and what would change Ansible."""
+_GIVEN = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_RUNTIME_DIR|SSH_AUTH_SOCK|LD_LIBRARY_PATH|PYTHON\w+"
+    r"|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|(?i:(https?|ftp|all|no)_proxy)"
+)
+"""Variables of the daemon's own environment that playbooks get: what a process needs, and the ways out of the host."""
 
 
 def scrub_environment() -> None:
     """Take out of this process's environment what no playbook may have; ansible-runner hands it on whole."""
-    for name in [name for name in os.environ if name.startswith(_OURS)]:
+    for name in [name for name in os.environ if not _GIVEN.fullmatch(name)]:
         del os.environ[name]
+
+
+def forget_environment(told: Mapping[str, Any], runner_config: Any) -> None:
+    """Remove the file in which ansible-runner has just written the environment of a run: proxies may have passwords."""
+    if told["status"] == "running":
+        Path(runner_config.artifact_dir, "command").unlink(missing_ok=True)
 
 
 class RunnerUnusable(Invalid):
@@ -83,6 +93,8 @@ class AnsibleRunner:
         shutil.rmtree(home / "tmp", ignore_errors=True)  # of runs that were killed
         for folder in (runs, home):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in runs.glob("*/artifacts/*/command"):  # of runs that were killed as they began
+            left.unlink()
         self._environment = environment_of(home, roots, forks)
         self._fork_server = ForkServer(roots[0], home / "fork.sock", idle=fork_server_idle)
 
@@ -120,6 +132,7 @@ class AnsibleRunner:
             timeout=self._timeout or None,
             envvars=self._environment,
             event_handler=events.handle,
+            status_handler=forget_environment,
             cancel_callback=events.cancelled,
         )
         program = self._fork_server.command(self._playbook, prepared.config.env)

@@ -22,14 +22,14 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from ansible_runner import streaming
 
 from rackwright import __version__
-from rackwright.runner.ansible import RunnerUnusable, environment_of, scrub_environment
+from rackwright.runner.ansible import RunnerUnusable, environment_of, forget_environment, scrub_environment
 
 LOST = 69
 """Exit status of a worker whose connection has ended before its run."""
@@ -207,7 +207,13 @@ def _inner(folder: Path, source: int, *, outer: int, roots: tuple[Path, ...]) ->
 
 
 class _Worker(streaming.Worker):
-    """Sends events, and no files."""
+    """Sends events, no files, and nothing of its environment."""
+
+    def status_handler(self, status_data: Mapping[str, Any], runner_config: Any) -> None:
+        """Tell how far the run is."""
+        forget_environment(status_data, runner_config)
+        told = {name: value for name, value in status_data.items() if name != "env"}
+        streaming.Worker.status_handler(self, told, runner_config)
 
     def artifacts_handler(self, artifact_dir: str) -> None:
         """Keep the files of the run here; they go with the folder."""

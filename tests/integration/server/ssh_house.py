@@ -25,6 +25,9 @@ HOST = "elsewhere"
 NOBODY = "nobody"
 """A name behind which nobody answers."""
 
+SECRET = "canary-of-the-execution-host"
+"""What is secret in the environment there."""
+
 _SERVER = """\
 ListenAddress 127.0.0.1
 Port {port}
@@ -36,7 +39,7 @@ PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
 PidFile none
-SetEnv XDG_RUNTIME_DIR={folder}/run
+SetEnv XDG_RUNTIME_DIR={folder}/run OS_PASSWORD={secret}
 """
 _CLIENT = """\
 Host {nobody}
@@ -73,6 +76,7 @@ class Sshd:
             "host": HOST,
             "nobody": NOBODY,
             "free": free_port(),
+            "secret": SECRET,
             "user": getpass.getuser(),
         }
         self._server, self.config = self._folder / "sshd_config", self._folder / "ssh_config"

@@ -19,7 +19,7 @@ import pytest
 from rackwright.runner.base import RunStatus
 from rackwright.runner.remote import Elsewhere, Ssh
 from tests.integration.server.daemon_house import Daemon, files_below, until
-from tests.integration.server.ssh_house import COMMAND, HOST, NOBODY, Sshd
+from tests.integration.server.ssh_house import COMMAND, HOST, NOBODY, SECRET, Sshd
 from tests.unit.server.runner.runner_house import Ear, Site, Started
 
 pytestmark = pytest.mark.slow
@@ -57,6 +57,7 @@ def test_nodes_live_with_runs_elsewhere_and_leave_no_secret_and_no_trace(daemon:
     while not daemon.reached([*far, *near], "manageable"):
         words |= set(sshd.workers().values())
         seen += [canary.encode() in text for text in _texts(daemon, sshd)]
+        seen += [SECRET.encode() in text for text in _files(daemon, sshd)]
     assert seen and not any(seen), "secrets travel inside the connection alone"
     assert any("ansible-playbook" in each and "rackwright.metal.verify" in each for each in words)
     daemon.bring(far, "provide", "available")
@@ -97,6 +98,10 @@ def _texts(daemon: Daemon, sshd: Sshd) -> Iterator[bytes]:
     """Yield files, arguments and environments of both hosts."""
     for pid in (*daemon.left(), *sshd.workers()):
         yield from (_read(Path(f"/proc/{pid}/{name}")) for name in ("cmdline", "environ"))
+    yield from _files(daemon, sshd)
+
+
+def _files(daemon: Daemon, sshd: Sshd) -> Iterator[bytes]:
     for folder in (daemon.state, sshd.runtime):
         yield from (_read(path) for path in files_below(folder))
 

@@ -17,6 +17,8 @@ from rackwright.runner.ansible import RunnerUnusable, scrub_environment
 from rackwright.runner.base import RunStatus
 from tests.unit.server.runner.runner_house import NODES, Ear, Site, runner, until
 
+CANARY = "canary-of-the-environment"
+
 
 @pytest.fixture(params=[0, 60], ids=["plain", "forked"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
@@ -28,8 +30,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
 def test_a_run_tells_every_nodes_progress_in_order_and_leaves_nothing(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RACKWRIGHT_DATABASE_URL", "postgresql://canary")
-    monkeypatch.setenv("ANSIBLE_STRATEGY", "nonsense")
+    monkeypatch.setattr(os, "environ", os.environ | {"ANSIBLE_STRATEGY": "nonsense"})
     scrub_environment()
     ear = Ear()
     result = site.run(ear)
@@ -65,6 +66,44 @@ def test_a_run_that_is_killed_says_so_and_its_folder_stays(site: Site) -> None:
     assert run.result().status is RunStatus.DIED
     assert [path.name for path in (site.folder / "runs").iterdir()] == ["run-1"]
     until(lambda: not site.of_runs(), 5)
+
+
+def test_what_is_secret_in_the_environment_of_the_daemon_reaches_no_file_and_no_playbook(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = dict.fromkeys(("OS_PASSWORD", "RACKWRIGHT_DATABASE_URL"), CANARY)
+    proxy = f"http://user:{CANARY}-of-the-proxy@192.0.2.1"
+    monkeypatch.setattr(os, "environ", os.environ | secrets | {"https_proxy": proxy})
+    scrub_environment()
+    run = site.start(Ear())
+    environments = [_read(Path(f"/proc/{each.pid}/environ")) for each in site.of_runs()]
+    assert any(b"https_proxy" in each for each in environments), "playbooks need the way out"
+    assert not any(f"={CANARY}".encode() in each for each in environments)
+    assert _files_with(CANARY, site.folder) == []
+    (program,) = (each for each in site.of_runs() if each.parent == os.getpid())
+    os.kill(program.pid, signal.SIGKILL)
+    assert run.result().status is RunStatus.DIED
+    assert list((site.folder / "runs").iterdir()), "its folder stays"
+    assert _files_with(CANARY, site.folder) == []
+
+
+def test_what_was_written_of_an_environment_goes_when_the_daemon_starts(tmp_path: Path) -> None:
+    left = tmp_path / "runs" / "run-1" / "artifacts" / "run-1" / "command"
+    left.parent.mkdir(parents=True)
+    left.write_text(CANARY)
+    runner(tmp_path, 0)
+    assert left.parent.exists() and not left.exists()
+
+
+def _files_with(text: str, folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in _read(path)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # what belongs to a run comes and goes
+        return b""
 
 
 def test_a_playbook_that_breaks_tells_its_reason(site: Site) -> None:
