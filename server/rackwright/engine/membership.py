@@ -5,27 +5,37 @@
 A conductor that was silent for ``heartbeat_timeout`` loses its epoch to whoever notices, and then its nodes. It must
 have stopped by then: its lease ends one ``heartbeat_interval`` earlier, by a clock of its own host that nobody sets.
 With SQLite nobody else is there, and nothing of this costs anything.
+
+A name belongs to one state directory, which has an identity, as long as its conductor beats: whoever comes with the
+same identity is that conductor, started again.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session
 
 from rackwright.domain.errors import Invalid, RackwrightError
 from rackwright.engine.ring import Ring, alive
 from rackwright.settings import Settings
 from rackwright.store import conductor as conductors
+from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.session import is_shared, reading, writing
 
 LEASE = "lease"
 """File in the state directory, beside the door: until when runs may act, seconds of CLOCK_BOOTTIME."""
+
+IDENTITY = "identity"
+"""File in the state directory: a random text, written once."""
 
 
 class Fenced(RackwrightError):
@@ -33,7 +43,7 @@ class Fenced(RackwrightError):
 
 
 class NameTaken(Invalid):
-    """Another conductor runs under the name {host}; give each host its own conductor_host."""
+    """Another conductor is {host}; give each its own conductor_host (if state_dir was lost: start in {wait} s)."""
 
 
 class Membership:
@@ -48,13 +58,19 @@ class Membership:
         self._ring = Ring(())
 
     def register(self, drivers: Sequence[str]) -> None:
-        """Enter, or enter again. Raise NameTaken when another process has entered under our name meanwhile."""
+        """Enter, or enter again. Raise NameTaken when another conductor that is alive has our name."""
         begun = _uptime()
+        identity = _identity(self._settings.state_dir / IDENTITY) if self._shared else ""
         with writing(self._database) as session:
-            if self._epoch is not None and self._shared:
-                self._refuse_namesake(session)
+            if self._shared:
+                self._refuse_namesake(identity, session)
             group = self._settings.conductor_group
-            self._epoch = conductors.register(self._host, session=session, group=group, drivers=drivers)
+            try:
+                self._epoch = conductors.register(
+                    self._host, session=session, group=group, drivers=drivers, identity=identity
+                )
+            except IntegrityError as error:  # it is as new as we
+                raise self._name_taken(0) from error
             session.commit()
         self._steady_since = begun
         (self._settings.state_dir / LEASE).unlink(missing_ok=True)  # as from another database
@@ -122,15 +138,29 @@ class Membership:
             self._ring = Ring(alive(session=session, settings=self._settings))
         _write(self._settings.state_dir / LEASE, f"{begun + self._lease:.3f}")
 
-    def _refuse_namesake(self, session: Session) -> None:
-        row = conductors.get(self._host, session=session)
-        if row.online and row.epoch != self._epoch:
-            raise NameTaken(host=self._host)
+    def _refuse_namesake(self, identity: str, session: Session) -> None:
+        row = conductors.held(self._host, session=session)
+        if row is None or not row.online:
+            return
+        silence = (now() - row.updated_at).total_seconds()
+        is_mine = row.identity in ("", identity) and self._epoch in (None, row.epoch)
+        if not is_mine and silence < self._settings.heartbeat_timeout:
+            raise self._name_taken(silence)
+
+    def _name_taken(self, silence: float) -> NameTaken:
+        return NameTaken(host=self._host, wait=math.ceil(self._settings.heartbeat_timeout - silence))
 
 
 def _uptime() -> float:
     """Return the seconds since the host started, those that it slept through too."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def _identity(path: Path) -> str:
+    """Return what a state directory is told by; a copy of it has another file, and is another one."""
+    if not path.exists() or not path.stat().st_size:
+        _write(path, uuid4().hex)
+    return f"{path.read_text(encoding='ascii')}-{path.stat().st_ino}"
 
 
 def _write(path: Path, text: str) -> None:

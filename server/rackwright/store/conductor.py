@@ -30,6 +30,8 @@ class Conductor(SQLModel, table=True):
     drivers: list[str] = json_list()
     online: bool = True
     epoch: int = 0
+    identity: str = Field("", max_length=64)
+    """That of its state directory; empty as long as none has been told."""
     created_at: datetime = created()
     updated_at: datetime = Field(default_factory=now, sa_type=UtcDateTime, nullable=False)  # its last heartbeat
 
@@ -66,11 +68,18 @@ def get(hostname: str, *, session: Session) -> Conductor:
     return found
 
 
-def register(hostname: str, *, session: Session, group: str = "", drivers: Sequence[str] = ()) -> int:
-    """Note that a conductor has started, and what it serves; return its epoch."""
-    found = select(Conductor).where(col(Conductor.hostname) == hostname).with_for_update()
-    row = session.exec(found).first() or Conductor(hostname=hostname)
-    row.conductor_group, row.drivers, row.online, row.epoch = group, sorted(drivers), True, row.epoch + 1
+def held(hostname: str, *, session: Session) -> Conductor | None:
+    """Return the conductor with this host name, kept from others until the transaction ends; None without one."""
+    return session.exec(select(Conductor).where(col(Conductor.hostname) == hostname).with_for_update()).first()
+
+
+def register(
+    hostname: str, *, session: Session, group: str = "", drivers: Sequence[str] = (), identity: str = ""
+) -> int:
+    """Note that a conductor has started, who it is and what it serves; return its epoch."""
+    row = held(hostname, session=session) or Conductor(hostname=hostname)
+    row.conductor_group, row.drivers, row.identity = group, sorted(drivers), identity
+    row.online, row.epoch = True, row.epoch + 1
     session.add(row)
     session.flush()
     _seen(hostname, row.epoch, session, None)

@@ -62,6 +62,7 @@ class Site:
 
     def __init__(self, folder: Path, url: str, **settings: object) -> None:
         read_key(folder / "secret.key")
+        self._folder, self._url = folder, url
         self.api, *self.conductors = (Host(folder, name, url, **settings) for name in ("api", "one", "two"))
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.api.port}", headers=VERSION, timeout=60)
         self.api.start("api")
@@ -73,6 +74,10 @@ class Site:
         self.client.close()
         for host in (*self.conductors, self.api):
             host.stop()
+
+    def double(self, host: Host) -> Host:
+        """Return a host that was given the name of another one."""
+        return Host(self._folder, "double", self._url, conductor_host=host.name)
 
     def ask(self, method: str, path: str, body: Any = None) -> httpx.Response | None:
         """Send a request; None when nobody listens."""
@@ -169,3 +174,19 @@ def test_a_database_that_dies_and_comes_back_costs_nobody_anything(site: Site, s
     until(lambda: site.alive() == {"one", "two"}, 30, "both conductors go on")
     until(lambda: site.all_in("manageable"), 60, f"what was begun is done (see {site.api.log.parent})")
     assert [course(site, uuid) for uuid in uuids] == [course(site, undisturbed[0])] * len(uuids)
+
+
+def test_a_second_conductor_of_a_name_ends_and_the_first_may_start_again_at_once(site: Site) -> None:
+    first, other = site.conductors
+    double = site.double(first)
+    double.start("conductor")
+    assert double.process.wait(30) == 78
+    assert "give each its own conductor_host (if state_dir was lost: start in " in double.log.read_text()
+    time.sleep(QUICK["heartbeat_interval"] + 1)
+    assert "rejoins" not in first.log.read_text()
+    first.signal(signal.SIGKILL)
+    first.process.wait(10)
+    begun = first.log.stat().st_size
+    first.start("conductor")
+    until(lambda: "The conductor works" in first.log.read_text()[begun:], 5, f"its start (see {first.log})")
+    assert (first.process.poll(), other.process.poll()) == (None, None)

@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import URL, Connection, Engine, inspect, text
+from sqlalchemy.exc import ProgrammingError
 
+from rackwright.store.ailment import refusal
 from rackwright.store.session import UNAVAILABLE, DatabaseUnusable, telling_of_files
 
 logger = logging.getLogger(__name__)
 
 _PAUSE = 2.0  # seconds between two tries to reach a server
+_UNFIT = "its driver does not take one of the parameters behind its ?, or a character of its password; correct it"
+"""Told without the driver's own words: they may name a piece of the password."""
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision. A process that finds it in the database does without Alembic, which takes 10 MB of memory."""
 
 
@@ -40,10 +44,21 @@ def _await(engine: Engine) -> None:
         try:
             engine.connect().close()
         except UNAVAILABLE as error:
+            if (answer := refusal(error)) is not None:
+                raise DatabaseUnusable(reason=_shut(engine.url, answer)) from error
             logger.warning("The database does not answer; it is tried again", extra={"cause": str(error.__cause__)})
             time.sleep(_PAUSE)
+        except (ProgrammingError, TypeError, ValueError) as error:
+            raise DatabaseUnusable(reason=_UNFIT) from error
         else:
             return
+
+
+def _shut(url: URL, answer: str) -> str:
+    return (
+        f"its server does not let {url.username} into {url.database} ({answer}); "
+        "correct user, password and database name in it, or make them known to the server"
+    )
 
 
 def is_current(connection: Connection) -> bool:

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pytest
 
 from rackwright.domain.outcomes import Outcome, WaitFor, Waiting
 from rackwright.engine import membership
-from rackwright.engine.membership import Fenced, NameTaken
+from rackwright.engine.membership import Fenced, Membership, NameTaken
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
 from rackwright.store.session import writing
@@ -170,13 +173,50 @@ def test_a_lease_ends_before_others_may_take_over(fleet: Fleet, uptime: Uptime) 
     assert not mine.lapsed()
 
 
-def test_two_conductors_of_one_name_are_told_apart(fleet: Fleet, tmp_path: Path) -> None:
-    double = EngineHouse(tmp_path / "double", database_url=fleet.a.settings.database, conductor_host="a")
+def again(house: EngineHouse, folder: Path) -> None:
+    """Enter under a house's name once more, with a state directory."""
+    folder.mkdir(exist_ok=True)
+    settings = house.settings.model_copy(update={"state_dir": folder})
+    Membership(house.world.database, settings).register(["fake-hardware"])
+
+
+def test_another_conductor_of_a_name_is_refused_while_the_first_is_alive(fleet: Fleet, tmp_path: Path) -> None:
+    with pytest.raises(NameTaken, match=r"own conductor_host.* start in \d+ s"):
+        again(fleet.a, tmp_path / "other")
+    fleet.a.conductor._heartbeat()
+    (copy := tmp_path / "copy").mkdir()
+    shutil.copy(fleet.a.settings.state_dir / membership.IDENTITY, copy)
+    with pytest.raises(NameTaken):
+        again(fleet.a, copy)
+    fleet.a.conductor._heartbeat()
+
+
+def test_a_conductor_that_was_killed_may_enter_again_at_once(fleet: Fleet) -> None:
+    again(fleet.a, fleet.a.settings.state_dir)
     with pytest.raises(Fenced):
         fleet.a.conductor._heartbeat()
-    with pytest.raises(NameTaken, match="conductor_host"):
+
+
+def test_a_conductor_whose_state_directory_was_lost_enters_when_its_row_is_silent(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.silence(fleet.a)
+    again(fleet.a, tmp_path / "new")
+    with pytest.raises(Fenced):
+        fleet.a.conductor._heartbeat()
+    with pytest.raises(NameTaken):  # it was not lost, only paused
         fleet.a.conductor._rejoin()
-    double.close()
+    fleet.b.world.membership.leave()
+    again(fleet.b, tmp_path / "after a stop")
+
+
+def test_of_two_new_conductors_of_a_name_one_is_refused(fleet: Fleet, tmp_path: Path) -> None:
+    settings = fleet.a.settings.model_copy(update={"conductor_host": "new", "state_dir": tmp_path})
+    with ThreadPoolExecutor() as pool, writing(fleet.a.world.database) as session:
+        conductors.register("new", session=session, identity="of another one")
+        late = pool.submit(Membership(fleet.a.world.database, settings).register, ["fake-hardware"])
+        time.sleep(0.3)
+        session.commit()
+        with pytest.raises(NameTaken):
+            late.result(20)
 
 
 def test_a_waiting_node_of_a_dead_conductor_goes_on_with_its_heartbeat(fleet: Fleet) -> None:
