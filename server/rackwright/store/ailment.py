@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from rackwright.telemetry.surroundings import NO_FILES, lacks_files
@@ -30,6 +31,20 @@ _AILMENTS = {
     sqlite3.SQLITE_BUSY: ("Another program holds the database", "end it"),
 }
 """By what SQLite says: what that means, and what the operator can do."""
+_SHUT = (
+    "The database does not let the daemon in",
+    "correct database_url, or what the server has of its account; the log has the server's answer",
+)
+_SHUT_OF_MARIADB = frozenset({1044, 1045, 1049, 1130, 1142, 1698})
+"""Its numbers for an account, a database, a host or a statement that it refuses."""
+_SHUT_OF_POSTGRESQL = re.compile(
+    'authentication failed for user|no password supplied|(role|database) ".*" does not exist|not permitted to log in'
+    "|permission denied for|no pg_hba.conf entry|pg_hba.conf rejects"
+)
+"""Its texts for the same: of what it answers before a client is in, the library passes on no code.
+
+Of a server that speaks another language none fits: what it answers is logged, and it is tried again.
+"""
 _PRIMARY = 0xFF  # the part of a code of SQLite that names its kind
 
 
@@ -39,9 +54,17 @@ def remedy(error: BaseException) -> str | None:
     return known[1] if known else None
 
 
+def refusal(error: BaseException) -> str | None:
+    """Return the words with which a server refuses the account or database of database_url; None for other errors."""
+    origin = getattr(error, "orig", None)
+    words = " ".join(str(origin).split())
+    number = origin.args[0] if isinstance(origin, Exception) and origin.args else None
+    return words if number in _SHUT_OF_MARIADB or _SHUT_OF_POSTGRESQL.search(words) else None
+
+
 def ailment(error: BaseException) -> str:
     """Return why a query found no working database, and what to do if that is known; without a full stop."""
-    known = _known(error)
+    known = _known(error) or (_SHUT if refusal(error) else None)
     return "; ".join(known) if known else "The database does not answer"
 
 

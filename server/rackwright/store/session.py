@@ -28,7 +28,7 @@ from sqlmodel import Session
 
 from rackwright.domain.errors import Invalid
 from rackwright.store import clock
-from rackwright.store.ailment import remedy
+from rackwright.store.ailment import refusal, remedy
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
 """What a query raises when the database does not answer, gave up a deadlock, or is held by others for too long."""
@@ -55,6 +55,11 @@ _MARIADB = {
     "idle_transaction_timeout": _BUSY_TIMEOUT,
     "wait_timeout": 2 * _RECYCLED,
 }
+_AMBIGUOUS = (
+    "where its password ends cannot be told; in user, password and all else but the one before the host, "
+    "write @ as %40, / as %2F, : as %3A, ? as %3F, # as %23 and % as %25"
+)
+"""Told without a word of the URL: any of them may belong to the password."""
 _DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "mariadb": "mysql+pymysql"}
 _CONNECTION: dict[str, dict[str, Any]] = {
     "postgresql": {
@@ -87,15 +92,24 @@ class FileUnusable(DatabaseUnusable):
     """The database file {file} cannot be used: {reason}; {action}."""
 
 
+class Refused(DatabaseUnusable):
+    """The server of database_url does not let {user} into {name}: {answer}. Correct them, or what {user} may do."""
+
+
 @contextmanager
-def telling_of_files(engine: Engine) -> Iterator[None]:
-    """Raise FileUnusable for what SQLite says about its file, with what to do; other errors stay as they are."""
+def telling_of_settings(engine: Engine) -> Iterator[None]:
+    """Raise DatabaseUnusable, with what to do, where the database will not work as it is set up; else pass errors on.
+
+    That is a file that SQLite cannot use, or a server that refuses the account.
+    """
     try:
         yield
     except DatabaseError as error:
-        if (action := remedy(error)) is None:
-            raise
-        raise FileUnusable(file=engine.url.database, reason=str(error.orig), action=action) from error
+        if (action := remedy(error)) is not None:
+            raise FileUnusable(file=engine.url.database, reason=str(error.orig), action=action) from error
+        if (answer := refusal(error)) is not None:
+            raise Refused(user=engine.url.username, name=engine.url.database, answer=answer) from error
+        raise
 
 
 def open_engine(url: str) -> Engine:
@@ -128,10 +142,15 @@ def locks_rows(session: Session) -> bool:
 def _with_driver(url: str) -> URL:
     try:
         where = make_url(url)
-        return where.set(drivername=_DRIVERS[where.get_backend_name()])
-    except (ArgumentError, KeyError) as error:
+        where = where.set(drivername=_DRIVERS[where.get_backend_name()])
+    except ValueError:  # what it takes for the port is no number, and may be a part of the password
+        raise DatabaseUnusable(reason=_AMBIGUOUS) from None
+    except (ArgumentError, KeyError):
         known = ", ".join(f"{name}://" for name in _DRIVERS)
-        raise DatabaseUnusable(reason=f"it must begin with one of {known}") from error
+        raise DatabaseUnusable(reason=f"it must begin with one of {known}") from None
+    if where.get_backend_name() != "sqlite" and url.count("@") > (where.username is not None):
+        raise DatabaseUnusable(reason=_AMBIGUOUS)
+    return where
 
 
 def _open_shared(where: URL) -> Engine:

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import ProgrammingError
 
-from rackwright.store.ailment import refusal
-from rackwright.store.session import UNAVAILABLE, DatabaseUnusable, telling_of_files
+from rackwright.store.session import UNAVAILABLE, DatabaseUnusable, telling_of_settings
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +31,7 @@ def migrate(engine: Engine) -> None:
     A server that does not answer is waited for. Raise DatabaseUnusable when the file or the schema is not ours.
     """
     _await(engine)
-    with telling_of_files(engine):
+    with telling_of_settings(engine):
         with engine.connect() as connection:
             current = is_current(connection)
         if not current:
@@ -42,23 +41,15 @@ def migrate(engine: Engine) -> None:
 def _await(engine: Engine) -> None:
     while engine.dialect.name != "sqlite":
         try:
-            engine.connect().close()
+            with telling_of_settings(engine):
+                engine.connect().close()
         except UNAVAILABLE as error:
-            if (answer := refusal(error)) is not None:
-                raise DatabaseUnusable(reason=_shut(engine.url, answer)) from error
             logger.warning("The database does not answer; it is tried again", extra={"cause": str(error.__cause__)})
             time.sleep(_PAUSE)
         except (ProgrammingError, TypeError, ValueError) as error:
             raise DatabaseUnusable(reason=_UNFIT) from error
         else:
             return
-
-
-def _shut(url: URL, answer: str) -> str:
-    return (
-        f"its server does not let {url.username} into {url.database} ({answer}); "
-        "correct user, password and database name in it, or make them known to the server"
-    )
 
 
 def is_current(connection: Connection) -> bool:

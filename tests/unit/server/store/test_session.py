@@ -9,10 +9,12 @@ import re
 import sqlite3
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -89,6 +91,30 @@ def test_a_new_file_that_another_process_writes_is_waited_for(tmp_path: Path) ->
 def test_another_kind_of_database_is_refused_by_name(url: str) -> None:
     with pytest.raises(DatabaseUnusable, match="sqlite://, postgresql://, mariadb://"):
         open_engine(url)
+
+
+@pytest.mark.parametrize(
+    "account",
+    ["u:pa@canary", "u:p@canary/a", "u:p@canary:a", "u:p@canary?a", "u@canary:p", "u/canary:p"],
+)
+@pytest.mark.parametrize("scheme", ["postgresql", "mariadb"])
+def test_a_password_with_an_at_sign_is_refused_at_start_and_not_shown(scheme: str, account: str) -> None:
+    with pytest.raises(DatabaseUnusable, match="write @ as %40") as refused:
+        open_engine(f"{scheme}://{account}@db.example/rackwright")
+    assert "canary" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_port_that_is_none_is_refused_and_not_shown() -> None:
+    word = "canary"
+    with pytest.raises(DatabaseUnusable, match="write @ as %40") as refused:
+        open_engine(f"postgresql://user:{word}")
+    assert "canary" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_file_of_sqlite_may_have_an_at_sign_in_its_name(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'a@b@c.sqlite'}")
+    migrate(engine)
+    engine.dispose()
 
 
 @pytest.mark.parametrize("damage", ["all of it", "a table"])
@@ -340,7 +366,7 @@ def test_a_server_is_told_to_forget_clients_that_a_broken_network_holds(
 
 def test_the_database_tells_the_time_that_was_so_many_seconds_ago(engine: Engine) -> None:
     with engine.connect() as connection:
-        told = connection.execute(select(type_coerce(Ago(2.5), UtcDateTime))).scalar()
+        told = connection.execute(select(type_coerce(Ago(2.5), UtcDateTime))).scalar_one()
     assert timedelta(seconds=1.5) < now() - told < timedelta(seconds=3.5)
 
 
@@ -360,5 +386,5 @@ class LateClock(datetime):
     """The clock of a host that is an hour late."""
 
     @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        return datetime.now(tz) - timedelta(hours=1)
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return super().now(tz) - timedelta(hours=1)
