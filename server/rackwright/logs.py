@@ -3,7 +3,7 @@
 """Set up logging: one line for each record on standard error, as text with its facts at the end, or as one JSON object.
 
 The facts are those of the record (``extra``) and those of the work that it belongs to (``telemetry.facts``): the
-request, the operation, the node.
+request, the operation, the node. Passwords in URLs are masked in all of it, whoever tells the URL: libraries do too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from rackwright.domain.masking import without_passwords
 from rackwright.telemetry import facts
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message"}
@@ -30,6 +31,10 @@ class FactsFormatter(logging.Formatter):
 
     def __init__(self, service: str) -> None:
         super().__init__(f"%(asctime)s %(levelname)s {service} %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, and the traceback if there is one."""
+        return without_passwords(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # the name is logging's
         """Return the line with every fact of the record."""
@@ -58,7 +63,7 @@ class JsonFormatter(logging.Formatter):
         line |= {key: value for key, value in _facts(record).items() if key not in line}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return without_passwords(json.dumps(line, default=str))
 
 
 _FORMATTERS: Mapping[str, Callable[[str], logging.Formatter]] = {"text": FactsFormatter, "json": JsonFormatter}

@@ -22,7 +22,7 @@ Positive = Annotated[int, Field(ge=1)]
 Moment = Annotated[float, Field(gt=0)]
 Priority = Annotated[int, Field(ge=0)]
 
-_USER = re.compile("//[^/]*@")
+_USER = re.compile("//.*@", re.DOTALL)  # where its password ends cannot be told, so all to the last @
 _STEP = re.compile(r"([a-z]+)\.\S+")
 _INTERFACES = ", ".join(Interface)
 
@@ -37,12 +37,13 @@ def checked_url(value: str) -> str:
     try:
         parts = urlsplit(value)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        fits = fits and not any("@" in part for part in parts[2:])  # behind the host: of a password with a / in it
     except ValueError:  # the port is no number, or too great; the brackets of an address are not closed
         fits = False
     if not fits or not value.isprintable() or " " in value:
         raise ValueError(
             f"{_USER.sub('//', value)!r} is no URL that can be used; it must begin with http:// or https:// and name a "
-            "host, and where it names a port, one from 1 to 65535"
+            "host, and where it names a port, one from 1 to 65535; in a password write @ as %40 and / as %2F"
         )
     return value.rstrip("/")
 

@@ -20,8 +20,9 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken
 
 from rackwright.domain.errors import OperationFailed
+from rackwright.domain.masking import MASK as MASK
+from rackwright.domain.masking import without_passwords
 
-MASK = "******"
 SEALED = "$sealed"
 """The key of an object that stands for a sealed secret."""
 _WORDS = re.compile(
@@ -30,7 +31,6 @@ _WORDS = re.compile(
     "|passwd|pwd|credential|api_?key|ssh_?key|kg_key|community|authorization|cookie|(?<![a-z])pass$",
     re.IGNORECASE,
 )
-_PASSWORD_IN_URL = re.compile(r"(?<=://)([^/?#@:\s]*):[^/?#@\s]*@")
 _COMPARED = ("image_source", "image_checksum", "boot_iso")
 """Keys whose URLs come back unchanged, because clients compare them with what they sent (contract: clients.md)."""
 _ALWAYS = ("configdrive", "image_url")
@@ -69,9 +69,7 @@ def holds_seal(value: object) -> bool:
 
 def mask_urls(value: str, name: str = "") -> str:
     """Return a text with stars for each password in a URL, unless clients compare what stands under this key."""
-    if "@" not in value or name in _COMPARED:
-        return value
-    return _PASSWORD_IN_URL.sub(rf"\1:{MASK}@", value)
+    return value if name in _COMPARED else without_passwords(value)
 
 
 class Sealer:

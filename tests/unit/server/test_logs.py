@@ -70,6 +70,22 @@ def test_a_text_line_ends_with_the_facts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert lines.text()[0].endswith("WARNING conductor rackwright.test: Look operation='o1' node='n1' cause='none'")
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_password_in_a_url_is_in_no_line_wherever_the_url_comes_from(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, url = Lines(form, monkeypatch), "https://rackwright:can@ry@keystone.example:5000/v3"
+    log = logging.getLogger("rackwright.test")
+    log.error("No answer of %s", url, extra={"url": url, "cause": f"ConnectFailure: {url}: refused"})
+    try:
+        raise OSError(url)
+    except OSError:
+        log.exception("It broke")
+    told = "".join(lines.text())
+    assert told.count("https://rackwright:******@keystone.example:5000/v3") == 4
+    assert "can@" not in told and "ry@" not in told
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     made = Site(tmp_path)

@@ -117,6 +117,7 @@ def test_what_a_role_declares_as_secret_is_sealed_and_masked() -> None:
     ("url", "shown"),
     [
         ("https://admin:geheim@bmc/redfish", f"https://admin:{MASK}@bmc/redfish"),
+        ("https://admin:ge@heim@bmc/redfish", f"https://admin:{MASK}@bmc/redfish"),
         ("http://:geheim@proxy:3128", f"http://:{MASK}@proxy:3128"),
         ("see http://a:b@c and http://d:e@f", f"see http://a:{MASK}@c and http://d:{MASK}@f"),
         ("https://bmc:8443/a@b", "https://bmc:8443/a@b"),
