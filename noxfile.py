@@ -69,9 +69,8 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of the daemon, the lab and the plugins, strictly, and that every test can be imported."""
+    """Check the types of the daemon, the lab, the plugins and the tests, strictly."""
     session.run("mypy")
-    session.run("pytest", "--collect-only", "-qq", "tests", silent=True)
 
 
 @nox.session

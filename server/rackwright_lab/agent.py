@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 # The command registers the options that the other modules read, so it comes first.
-from ironic_python_agent.cmd import agent as command  # type: ignore[import-untyped]  # isort: skip  # ships no types
-from ironic_python_agent import hardware, netutils  # type: ignore[import-untyped]  # ships no types
+from ironic_python_agent.cmd import agent as command  # isort: skip
+from ironic_python_agent import hardware, netutils
 
 from rackwright_lab.light import LightMachine
 

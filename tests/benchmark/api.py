@@ -74,7 +74,7 @@ class Job(NamedTuple):
 
     name: str
     requests: Callable[[Server, int], list[Request]]
-    count: int
+    number: int
     target: int
     units: int = 1
     """What one request counts as."""
@@ -207,13 +207,13 @@ def furnish(server: Server) -> None:
 
 def measure(server: Server, job: Job) -> Figure:
     """Put one load on a server."""
-    requests = job.requests(server, job.count)
+    requests = job.requests(server, job.number)
     before = cpu(*server.pids)
     answers = drive("127.0.0.1", server.port, requests)
     time.sleep(CALM)
     spent = cpu(*server.pids) - before
     rate = len(answers.bodies) * job.units / answers.seconds
-    return Figure(rate, spent * 1000 / job.count, len(answers.refused))
+    return Figure(rate, spent * 1000 / job.number, len(answers.refused))
 
 
 def compare(servers: Sequence[Server], rounds: int) -> Mapping[tuple[str, str], list[Figure]]:

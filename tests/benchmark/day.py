@@ -43,7 +43,11 @@ from tests.integration.server.simulated_house import Rack, running
 from tests.unit.server import databases
 from tests.unit.server.engine.engine_house import STEPS, EngineHouse, offer
 
-SETTINGS = {"node_operations_max_entries": 4, "node_history_max_entries": 10, "deploy_logs_max_files": 5}
+SETTINGS: dict[str, Any] = {
+    "node_operations_max_entries": 4,
+    "node_history_max_entries": 10,
+    "deploy_logs_max_files": 5,
+}
 HOUR = 3600
 SYNC = 121
 """Seconds after which a power sync is due."""
@@ -87,7 +91,7 @@ class Player:
                 return Waiting(WaitFor.AGENT)
             case "deploy.deploy" if node in self.deadly:
                 self.deadly.discard(node)
-                _leave(folder / "runs" / house.operation(node).run_id / "stdout")
+                _leave(folder / "runs" / str(house.operation(node).run_id) / "stdout")
                 raise Death("it was killed")
             case "deploy.collect_logs":
                 _leave(folder / "logs" / "deploy" / f"{node}_{house.operation(node).uuid}.tar.gz")

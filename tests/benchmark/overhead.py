@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def wave(folder: Path, count: int) -> None:
         for target, state in (("manage", "manageable"), ("provide", "available"), ("active", "active")):
             for uuid in uuids:
                 daemon.done("PUT", f"/v1/nodes/{uuid}/states/provision", {"target": target})
-            until(lambda state=state: all_in(daemon, state, count), LIMIT, f"{count} nodes in {state}")
+            until(partial(all_in, daemon, state, count), LIMIT, f"{count} nodes in {state}")
         tell(f"{time.time() - begin:7.1f} s  wall for {count} nodes from enroll to active")
         tell(f"{(cpu(daemon.process.pid) - before) / count:7.3f} s  CPU for each")
     finally:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import subunit
 import testtools
@@ -13,7 +14,7 @@ import testtools
 OUTCOMES = {"success": "passed", "skip": "skipped"}
 
 
-def tell(test: dict[str, object]) -> None:
+def tell(test: dict[str, Any]) -> None:
     """Print one test: its name, its outcome and the last line of why."""
     details = {name: content.as_text().strip() for name, content in test["details"].items()}
     text = details.get("reason") or details.get("traceback") or ""

@@ -110,7 +110,12 @@ class Witness:
         """See the agent erase the disk, and nothing left of the instance."""
         node = self.daemon.rest(self.node, self.patience)
         left = {key: node[key] for key in ("provision_state", "instance_uuid", "instance_info", "last_error")}
-        wanted = {"provision_state": "available", "instance_uuid": None, "instance_info": {}, "last_error": None}
+        wanted: dict[str, Any] = {
+            "provision_state": "available",
+            "instance_uuid": None,
+            "instance_info": {},
+            "last_error": None,
+        }
         assert left == wanted, left
         self._erased()
 

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ironic_python_agent import agent, hardware, tls_utils  # type: ignore[import-untyped]  # ships no types
-from oslo_config import cfg  # type: ignore[import-untyped]  # ships no types
-from oslo_log import log  # type: ignore[import-untyped]  # ships no types
+from ironic_python_agent import agent, hardware, tls_utils
+from oslo_config import cfg
+from oslo_log import log
 
 GIB = 1024**3
 STEP_SECONDS = 1.0

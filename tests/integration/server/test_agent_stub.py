@@ -10,6 +10,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_a_heartbeat_with_a_wrong_token_or_over_http_is_refused(house: ServedHou
     house.add(NODE, MAC)
     for behaviour in (Behaviour(heartbeat_token="w" * 43), Behaviour(plain_http=True)):
         stub = boot(behaviour)
-        wait_for(lambda stub=stub: stub.happened("heartbeat"), "the first heartbeat")
+        wait_for(partial(stub.happened, "heartbeat"), "the first heartbeat")
         stub.stop()
         assert stub.happened("heartbeat")[0]["status"] == 400
     assert "agent_url" not in house.node().driver_internal_info

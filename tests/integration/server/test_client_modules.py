@@ -52,7 +52,7 @@ class Site:
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_LOCALHOST_WARNING": "false",
         }
-        command = [program, "-i", self.inventory, "rackwright.metal.site", "--diff", *options]
+        command: list[str | Path] = [program, "-i", self.inventory, "rackwright.metal.site", "--diff", *options]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         self.text = done.stdout + done.stderr
         assert "canary" not in self.text
@@ -100,7 +100,10 @@ def test_a_plan_changes_nothing_and_the_second_run_has_nothing_to_do(site: Site)
 
 
 def test_a_node_that_fails_fails_its_host_alone_and_the_next_run_goes_on(site: Site) -> None:
-    broken = {"node_driver_info": {"fake_fail": "power.read_power_state"}, "node_wanted_state": "manageable"}
+    broken: dict[str, Any] = {
+        "node_driver_info": {"fake_fail": "power.read_power_state"},
+        "node_wanted_state": "manageable",
+    }
     assert site.run(**{"fail-1": broken, "fail-2": {"node_wanted_state": "manageable"}}) == 2
     assert site.recap("failed") == {"fail-1": 1, "fail-2": 0}
     assert "Remove fake_fail" in site.text and "run again: it goes on from enroll" in site.text

@@ -20,7 +20,8 @@ MACHINES = {"web-1": "node-1", "web-2": "node-2"}
 
 def play(name: str, *arguments: str) -> str:
     """Play a playbook of the collection over the demo's rack and return what it printed."""
-    command = [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory/lab.yml", *arguments]
+    program = str(Path(sys.executable).with_name("ansible-playbook"))
+    command = [program, "-i", "inventory/lab.yml", *arguments]
     done = subprocess.run([*command, f"rackwright.metal.{name}"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
     return done.stdout

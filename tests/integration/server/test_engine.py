@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def test_every_node_arrives_however_often_the_conductor_is_killed(daemon: Daemon
         for pause in (0.4, 1.1, 1.9):
             time.sleep(pause)
             daemon.kill("conductor")
-        until(lambda state=state: daemon.reached(uuids, state), 120, f"{target} to {state}")
+        until(partial(daemon.reached, uuids, state), 120, f"{target} to {state}")
 
 
 def test_the_api_comes_back_when_it_dies_and_on_the_same_port(daemon: Daemon) -> None:

@@ -44,9 +44,8 @@ def lab(*arguments: str | Path, check: bool = True) -> subprocess.CompletedProce
 
 
 def ensure(folder: Path, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-    return lab(
-        *("rack", "--ensure", "--light", "--dir", folder, "--name", NAME, "--network", NETWORK, *more), check=check
-    )
+    words = ("rack", "--ensure", "--light", "--dir", str(folder), "--name", NAME, "--network", NETWORK, *more)
+    return lab(*words, check=check)
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,11 @@ def numbers(daemon: Daemon) -> dict[tuple[str, ...], float]:
     return {(each.name.removeprefix("rackwright_"), *each.labels.values()): each.value for each in samples}
 
 
+def replaced(daemon: Daemon, name: str, pid: int | None) -> bool:
+    """Tell whether another process of that name runs."""
+    return daemon.child(name) not in (None, pid)
+
+
 def test_the_numbers_of_every_process_outlive_its_death_and_the_log_names_operations(daemon: Daemon) -> None:
     uuids = daemon.create(3)
     daemon.bring(uuids, "manage", "manageable")
@@ -48,7 +54,7 @@ def test_the_numbers_of_every_process_outlive_its_death_and_the_log_names_operat
     for name in ("conductor", "api"):
         pid = daemon.child(name)
         daemon.kill(name)
-        until(lambda name=name, pid=pid: daemon.child(name) not in (None, pid), 30, f"another {name}")
+        until(partial(replaced, daemon, name, pid), 30, f"another {name}")
     until(daemon.answers, 60, "an answer")
     daemon.bring(daemon.create(1), "manage", "manageable")
     after = numbers(daemon)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,13 +58,13 @@ def play(folder: Path, bmc: BmcServer, device: str) -> subprocess.Popen[str]:
     """Start a playbook with ten hosts that all have this BMC."""
     inventory, playbook = folder / f"{device}.json", folder / "play.yml"
     shared = {"ansible_connection": "local", "device": device}
-    hosts = {f"{device}{number}": {} for number in range(10)}
+    hosts: dict[str, Any] = {f"{device}{number}": {} for number in range(10)}
     defaults = f"  module_defaults:\n    group/rackwright.metal.bmc: {json.dumps(bmc.options())}\n"
     playbook.write_text(PLAY.replace("  tasks:", f"{defaults}  tasks:"))
     inventory.write_text(json.dumps({"all": {"hosts": hosts, "vars": shared}}))
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".ansible/collections"), "ANSIBLE_FORKS": "3"}
     program = Path(sys.executable).with_name("ansible-playbook")
-    command = [program, "-i", inventory, playbook]
+    command: list[str | Path] = [program, "-i", inventory, playbook]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -93,7 +93,8 @@ def test_the_wheel_carries_each_file_of_both_packages(installed: Path) -> None:
 def test_the_daemon_tells_which_extra_the_setting_keystone_needs(installed: Path, tmp_path: Path) -> None:
     settings = {"AUTH_STRATEGY": "keystone", "KEYSTONE_AUTH_URL": "http://127.0.0.1:9", "KEYSTONE_PASSWORD": "x"}
     given = [f"RACKWRIGHT_{name}={value}" for name, value in settings.items()]
-    command = ("env", *given, installed / "rackwright", "api", "--port", "1", "--state-dir", tmp_path / "state")
+    program, state_dir = str(installed / "rackwright"), str(tmp_path / "state")
+    command = ("env", *given, program, "api", "--port", "1", "--state-dir", state_dir)
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=100)
     assert done.returncode == 78, done.stderr
     assert "pip install 'rackwright[keystone]'" in done.stderr

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,8 @@ class AgentServer:
         }
         self.commands.append(command)
         if short not in ASYNCHRONOUS or body["name"] in self.answers:
-            result = self.answers.get(body["name"], lambda _params: None)(body["params"])
+            answer = self.answers.get(body["name"])
+            result = answer(body["params"]) if answer else None
             self.end(**result) if isinstance(result, dict) and set(result) == {"error"} else self.end(result)
         return 200, command
 
@@ -206,6 +208,15 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+def always(result: Any) -> Callable[[dict[str, Any]], Any]:
+    """Return a command whose result is this, whatever it is asked."""
+    return lambda _: result
+
+
+def _executed(kind: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {f"{kind}_step": params["step"]}
+
+
 def main(folder: Path, seconds: float) -> None:
     """Be an agent for a while."""
     agent = AgentServer(folder)
@@ -221,8 +232,8 @@ def main(folder: Path, seconds: float) -> None:
     }
     for kind in ("clean", "deploy", "service"):
         offered = {f"{kind}_steps": steps, "hardware_manager_version": {"generic": "1"}}
-        agent.answers[f"{kind}.get_{kind}_steps"] = lambda _, offered=offered: offered
-        agent.answers[f"{kind}.execute_{kind}_step"] = lambda params, kind=kind: {f"{kind}_step": params["step"]}
+        agent.answers[f"{kind}.get_{kind}_steps"] = always(offered)
+        agent.answers[f"{kind}.execute_{kind}_step"] = partial(_executed, kind)
     agent.pages = {
         "/v1/nodes/node-1": {"provision_state": "manageable", "last_error": None},
         "/v1/nodes/node-1/inventory": {"inventory": {"disks": [disk]}},

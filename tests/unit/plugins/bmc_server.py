@@ -133,7 +133,8 @@ class BmcServer:
 
     def apply(self, request: Request) -> Answer:
         """Answer without habits."""
-        return getattr(self, f"_{request.method.lower()}")(request)
+        answer: Answer = getattr(self, f"_{request.method.lower()}")(request)
+        return answer
 
     def _is_allowed(self, request: Request) -> bool:
         root = request.path.rstrip("/") == "/redfish/v1"

@@ -159,5 +159,5 @@ class Stage:
         reports = [report for line in marked for report in json.loads(line)]
         return Run(process.returncode, "".join(output), reports)
 
-    def _begin(self, arguments: list[str], **streams: int) -> subprocess.Popen[str]:
+    def _begin(self, arguments: list[str], **streams: Any) -> subprocess.Popen[str]:
         return subprocess.Popen([ANSIBLE, *arguments], env=self._environment(), cwd=self.folder, text=True, **streams)

@@ -10,13 +10,13 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 
 from rackwright.api.deps import Parts
 from rackwright.app import create_app
 from rackwright.catalog import Catalog, HardwareType, Implementation
-from rackwright.catalog.offer import Property
 from rackwright.domain.steps import Step
+from rackwright.domain.steps_file import Property
 from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import plan
 from rackwright.settings import Settings
@@ -95,8 +95,8 @@ class House:
     """An application with its database, and a client that speaks to it."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        given = {"state_dir": folder, "public_endpoint": PUBLIC, "conductor_host": HOST, "_env_file": None}
-        given |= {"node_locked_retry_attempts": 1}
+        given: dict[str, Any] = {"state_dir": folder, "public_endpoint": PUBLIC, "conductor_host": HOST}
+        given |= {"node_locked_retry_attempts": 1, "_env_file": None}
         self.settings = Settings(**(given | settings))
         lay_in(self.settings.state_dir)
         self.app: FastAPI = create_app(self.settings, offer())

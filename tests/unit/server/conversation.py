@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from httpx import Response
+from httpx2 import Response
 
 Sample = dict[str, Any]
 
@@ -18,7 +18,7 @@ Sample = dict[str, Any]
 class Speaker(Protocol):
     """Somebody who can send a request; ``path`` is a whole one behind a second slash."""
 
-    def call(self, method: str, path: str, body: Any = None, *, version: str | None = ...) -> Response:
+    def call(self, method: str, path: str, body: Any = None, *, version: str | None = ..., **more: Any) -> Response:
         """Send a request and return the answer."""
         ...
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from httpx import Response
+from httpx2 import Response
 
 from tests.unit.server.api_house import LATEST, House
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import NotOfferedError
 from ansible_collections.rackwright.metal.plugins.module_utils._fake import act
@@ -37,7 +37,8 @@ class Site:
     """A daemon; ``close`` ends it."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        given = {"state_dir": folder, "conductor_host": HOST, "poll_interval": 0.01, "run_slots": 4, "_env_file": None}
+        given: dict[str, Any] = {"state_dir": folder, "conductor_host": HOST, "_env_file": None}
+        given |= {"poll_interval": 0.01, "run_slots": 4}
         given |= {"public_endpoint": PUBLIC, "enabled_hardware_types": ("fake-hardware", "redfish")}
         given |= {"node_locked_retry_attempts": 1}
         self.settings = Settings(**(given | settings))

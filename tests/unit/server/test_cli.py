@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from rackwright.cli import CannotStart, claimed, prepare
 from rackwright.settings import Settings
 
 
-def settings(folder: Path, **more: object) -> Settings:
+def settings(folder: Path, **more: Any) -> Settings:
     made = Settings(state_dir=folder, **more)
     prepare(made)
     return made

@@ -58,5 +58,6 @@ def _read(path: Path) -> bytes:
         return b""
     if path.name.endswith(".tar.gz"):
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            return b"".join(archive.extractfile(each).read() for each in archive if each.isfile())
+            files = (archive.extractfile(each) for each in archive)
+            return b"".join(file.read() for file in files if file)
     return content

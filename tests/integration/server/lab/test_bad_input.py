@@ -119,7 +119,9 @@ def test_opaque_keyerror(cases: dict[str, Case]) -> None:
     for name, case in cases.items():
         text = case.node["last_error"]
         assert not re.search(r"KeyError|NoneType|Traceback|Exception\b", text), name
-        step, cause, action = re.fullmatch(r"Step (\S+) failed: (.+?[.]) ([A-Z].+[.])", text, re.DOTALL).groups()
+        told = re.fullmatch(r"Step (\S+) failed: (.+?[.]) ([A-Z].+[.])", text, re.DOTALL)
+        assert told, text
+        step, cause, action = told.groups()
         assert step and cause.startswith("could not ") and len(action.split()) > 2, name
     shown = {case.uuid: case.node["last_error"] for case in cases.values()}
     assert len(set(shown.values())) == len(cases), "each says what is its own"

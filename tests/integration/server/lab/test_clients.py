@@ -39,7 +39,7 @@ class Baremetal:
     """The command ``baremetal``."""
 
     def __init__(self, url: str) -> None:
-        self._start = [Path(sys.executable).parent / "baremetal", "--os-auth-type", "none", "--os-endpoint", url]
+        self._start = [str(Path(sys.executable).parent / "baremetal"), "--os-auth-type", "none", "--os-endpoint", url]
 
     def say(self, *words: str) -> str:
         """Run a command of it."""
@@ -66,7 +66,7 @@ def sdk(daemon: LabDaemon, rack: LightRack) -> Iterator[subprocess.Popen[str]]:
         "properties": {"capabilities": "boot_mode:uefi"},
     }
     given = {"url": daemon.url, "node": node, "mac": machine.mac, "instance_info": image(daemon), "hostname": HOSTNAME}
-    command = [sys.executable, SDK, json.dumps(given)]
+    command = [sys.executable, str(SDK), json.dumps(given)]
     with subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _agent
 from ansible_collections.rackwright.metal.plugins.module_utils._agent import Agent, AgentBusy
 from ansible_collections.rackwright.metal.plugins.module_utils._errors import OperationError
 from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import TOKEN, AgentServer, certificate
@@ -32,7 +31,8 @@ def test_agent_commands_without_token(agent: AgentServer) -> None:
     asked.status()
     asked.commands()
     asked.start(STEP, PARAMS)
-    asked.call("standby.sync", {}) if agent.end() else None
+    agent.end()
+    asked.call("standby.sync", {})
     assert agent.tokens == [TOKEN] * len(agent.requests)
     agent.stop()
     with pytest.raises(OperationError) as caught:
@@ -50,7 +50,7 @@ def test_an_agent_that_is_gone_is_tried_three_times_and_named(
     agent: AgentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(_agent.time, "sleep", pauses.append)
+    monkeypatch.setattr(time, "sleep", pauses.append)
     agent.stop()
     with pytest.raises(OperationError, match=rf"list the commands on the agent at {agent.url}.*Check that the machine"):
         client(agent).commands()

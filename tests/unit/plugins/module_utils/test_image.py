@@ -155,7 +155,12 @@ def test_a_file_is_read_once_for_all_nodes_of_a_wave_until_it_changes(
 ) -> None:
     digested: list[str] = []
     digest = hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda stream, name: (digested.append(name), digest(stream, name))[1])
+
+    def noted(stream: Any, name: str) -> Any:
+        digested.append(name)
+        return digest(stream, name)
+
+    monkeypatch.setattr(hashlib, "file_digest", noted)
     file = tmp_path / "allowed/os.raw"
     wish = info(f"file://{file}", raw())
     file.write_bytes(raw())

@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer
+from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import AgentServer, always
 
 
 def test_logs_are_saved_for_the_owner_under_a_safe_name_and_without_the_token(
@@ -30,7 +30,7 @@ def test_logs_that_are_no_archive_are_refused(agent: AgentServer, module: Any, t
         base64.b64encode(b"no archive").decode(),
         base64.b64encode(gzip.compress(b"x")[:9]).decode(),
     ):
-        agent.answers["log.collect_system_logs"] = lambda _, told=told: {"system_logs": told}
+        agent.answers["log.collect_system_logs"] = always({"system_logs": told})
         answer = module("agent_logs", **agent.options(), dest=str(tmp_path / "logs"))
         assert "gzip archive" in answer["msg"]
     assert not (tmp_path / "logs").exists()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
 
-from ansible_collections.rackwright.metal.plugins.module_utils import _inventory_wait
 from ansible_collections.rackwright.metal.tests.unit.plugins.image_server import ImageServer
 
 
@@ -21,7 +21,7 @@ def test_the_inventory_comes_when_the_inspection_has_ended(
     images: ImageServer, module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(images, provision_state="inspect wait")
-    monkeypatch.setattr(_inventory_wait.time, "sleep", lambda _: serve(images))
+    monkeypatch.setattr(time, "sleep", lambda _: serve(images))
     answer = module("await_inventory", api_url=images.url, node="rack 1")
     assert answer["inventory"] == {"cpu": {"count": 8}}
 

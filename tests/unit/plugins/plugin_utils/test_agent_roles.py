@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import TOKEN, AgentServer
+from ansible_collections.rackwright.metal.tests.unit.plugins.agent_server import TOKEN, AgentServer, always
 from ansible_collections.rackwright.metal.tests.unit.plugins.image_server import ImageServer
 
 Data = dict[str, Any]
@@ -34,7 +34,7 @@ def step(name: str, role: str, **more: Any) -> Data:
 def context(tmp_path: Path, **more: Any) -> Data:
     for folder in ("images", "logs"):
         (tmp_path / folder).mkdir(exist_ok=True)
-    deploy = {
+    deploy: dict[str, Any] = {
         "instance_info": {},
         "configdrive": None,
         "image_dir": str(tmp_path / "images"),
@@ -53,10 +53,9 @@ def test_a_wave_learns_the_steps_of_its_agents_and_waits_for_those_that_miss(
     steps = [step("agent_steps", "clean", discovers=True)]
     for number, server in enumerate(agents):
         found = {"Generic": [{"step": f"erase_{number}", "interface": "deploy", "priority": 10}]}
-        server.answers["clean.get_clean_steps"] = lambda _, found=found: {
-            "clean_steps": found,
-            "hardware_manager_version": {"generic": "1"},
-        }
+        server.answers["clean.get_clean_steps"] = always(
+            {"clean_steps": found, "hardware_manager_version": {"generic": "1"}}
+        )
         stage.node(f"n{number}", steps=steps, **context(tmp_path, phase="clean", agent=server.context()))
     stage.node("late", steps=steps, **context(tmp_path, phase="clean"))
     run = stage.play(steps, playbook="rackwright.metal.clean")
@@ -144,7 +143,7 @@ def test_an_image_is_written_by_each_agent(stage: Any, agents: list[AgentServer]
     image = {"id": "os", "disk_format": "raw", "os_hash_algo": "sha256", "os_hash_value": SUM, "virtual_size": 1}
     for number, server in enumerate(agents):
         disk = {"name": f"/dev/sd{number}", "size": 5 << 30, "serial": f"S{number}"}
-        server.answers["poll.get_hardware_info"] = lambda _, disk=disk: {"disks": [disk]}
+        server.answers["poll.get_hardware_info"] = always({"disks": [disk]})
         told = context(tmp_path, phase="deploy", agent=server.context())
         told["deploy"]["instance_info"] = {"image_source": "http://images/os", "image_checksum": SUM}
         stage.node(f"n{number}", steps=steps, facts={"image_info": {**image, "local": False}}, **told)

@@ -98,7 +98,7 @@ def test_hostile_texts_are_never_executed(stage: Stage, tmp_path: Path) -> None:
     mark = tmp_path / "executed"
     hostile = f"{{{{ lookup('pipe', 'touch {mark}') }}}}'; touch {mark} #$(touch {mark})"
     shown = {"name": hostile, "properties": {hostile: hostile}, "driver_info": {"redfish_address": hostile}}
-    steps = [{**POWER, "args": {"target": hostile}}, MANAGE]
+    steps: list[dict[str, Any]] = [{**POWER, "args": {"target": hostile}}, MANAGE]
     stage.node("a" + hostile.replace(" ", ""), steps=steps, node=shown, shown=shown, facts={"vendor": hostile})
     stage.node("plain", steps=[target("power on"), MANAGE], shown=shown)
     run = stage.play([POWER, MANAGE])

@@ -135,7 +135,7 @@ def test_the_console_is_switched_and_stays_so(house: House) -> None:
             answer = house.call("PUT", path, {"enabled": enabled})
             where = f"{PUBLIC}/v1/nodes/n/states/console"
             assert (answer.status_code, answer.content, answer.headers["Location"]) == (202, b"", where)
-            found = {"console_enabled": enabled, "console_info": {} if enabled else None}
+            found: dict[str, Any] = {"console_enabled": enabled, "console_info": {} if enabled else None}
             assert house.call("GET", path).json() == found
             assert house.stored(uuid).console_enabled is enabled
 

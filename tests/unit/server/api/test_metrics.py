@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -28,7 +29,7 @@ def read(house: House) -> Found:
     return {(each.name.removeprefix("rackwright_"), *each.labels.values()): each.value for each in samples}
 
 
-def begin(house: House, phase: str, status: OperationStatus, **columns: object) -> None:
+def begin(house: House, phase: str, status: OperationStatus, **columns: Any) -> None:
     """Let an operation be under way at a new node."""
     uuid = house.node()
     with writing(house.parts.engine) as session:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import iscoroutinefunction
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -46,7 +47,7 @@ ENDPOINTS = sorted(
     route.path
     for router in ROUTERS
     for route in router.routes
-    if isinstance(route, Route) and "GET" in route.methods and not iscoroutinefunction(route.endpoint)
+    if isinstance(route, Route) and "GET" in (route.methods or ()) and not iscoroutinefunction(route.endpoint)
 )
 
 
@@ -72,7 +73,8 @@ def fill(house: House, count: int) -> None:
 
 
 def alone(number: int) -> list[SQLModel]:
-    same, name = {"uuid": uuid(number)}, f"CUSTOM_{number}"
+    same: dict[str, Any] = {"uuid": uuid(number)}
+    name = f"CUSTOM_{number}"
     return [
         Chassis(**same),
         Allocation(**same, name=name, node_uuid=uuid(number), state="active"),
@@ -83,7 +85,8 @@ def alone(number: int) -> list[SQLModel]:
 
 
 def of_node(node: int, number: int) -> list[SQLModel]:
-    same, vif = {"uuid": uuid(number), "node_id": node}, {"tenant_vif_port_id": uuid(number)}
+    same: dict[str, Any] = {"uuid": uuid(number), "node_id": node}
+    vif = {"tenant_vif_port_id": uuid(number)}
     return [
         Portgroup(**same, mode="active-backup"),
         Port(**same, address=f"52:54:00:00:00:{number:02x}", internal_info=vif, portgroup_uuid=NODE),

@@ -16,7 +16,8 @@ from tests.unit.server.api_house import LATEST, House
 
 TEMPLATE = {"interface": "bios", "step": "apply_configuration", "args": {}, "priority": 95}
 RUNBOOK = {"interface": "bios", "step": "factory_reset", "args": {}, "order": 1}
-STEP = {"deploy_templates": TEMPLATE, "runbooks": RUNBOOK}
+STEP: dict[str, dict[str, Any]] = {"deploy_templates": TEMPLATE, "runbooks": RUNBOOK}
+TABLE: dict[str, type[Any]] = {"deploy_templates": DeployTemplate, "runbooks": Runbook}
 FIRST = {"deploy_templates": 55, "runbooks": 92}
 SECRET = "correct horse"
 
@@ -149,7 +150,7 @@ def test_secrets_in_arguments_are_masked_in_answers_and_sealed_in_rows(house: Ho
     patched = house.call("PATCH", f"/{collection}/CUSTOM_ONE", patch)
     assert patched.json()["steps"][0]["args"] == masked | {"other_secret": "******"}
     with Session(house.parts.engine) as session:
-        (row,) = session.exec(select(DeployTemplate if collection == "deploy_templates" else Runbook)).all()
+        row = session.exec(select(TABLE[collection])).one()
     assert SECRET not in json.dumps(row.steps)
     opened = house.parts.sealer.unseal(row.steps[0]["args"])
     assert opened == steps[0]["args"] | {"other_secret": SECRET}

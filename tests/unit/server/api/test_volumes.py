@@ -17,7 +17,7 @@ from tests.unit.server.keystone_house import GuardedHouse, identity_service
 
 CONNECTOR = {"node_uuid": NODE, "type": "iqn", "connector_id": "iqn.2026-01.example:a"}
 TARGET = {"node_uuid": NODE, "volume_type": "iscsi", "volume_id": "vol-1", "boot_index": 0}
-BODIES = {"connectors": CONNECTOR, "targets": TARGET}
+BODIES: dict[str, dict[str, Any]] = {"connectors": CONNECTOR, "targets": TARGET}
 BOTH = pytest.mark.parametrize("kind", BODIES)
 
 

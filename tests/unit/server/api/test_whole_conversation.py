@@ -73,7 +73,7 @@ def _expects_report(site: Site) -> None:
     with writing(site.database) as session:
         node = nodes.get(AGENT_NODE, session=session)
         node.provision_state, node.target_provision_state = "inspect wait", "manageable"
-        waiting = {"phase": "inspect", "status": "waiting", "waits_for": WaitFor.INSPECTION}
+        waiting: dict[str, Any] = {"phase": "inspect", "status": "waiting", "waits_for": WaitFor.INSPECTION}
         session.add_all((node, Operation(node_id=node.id or 0, **waiting)))
         session.commit()
 
@@ -118,7 +118,8 @@ def test_the_whole_conversation_is_answered_as_ironic_answers_it(site: Site) -> 
     found: dict[str, Any] = {}
     for sample in SAMPLES:
         label = sample["label"]
-        BEFORE.get(label, lambda _: None)(site)
+        if prepare := BEFORE.get(label):
+            prepare(site)
         different = [each for each in answers(site, _asked(sample, site)) if each not in _known(label)]
         if different and label not in NOT_OFFERED:
             found[label] = different

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import os
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -140,7 +141,7 @@ def test_a_file_that_holds_no_bcrypt_hashes_is_refused_at_start_with_its_line(
 def test_a_file_that_is_gone_or_broken_lets_nobody_in_until_it_is_mended(file: Path) -> None:
     auth, alice, text = strategy(file), header("alice", "wonder:land"), file.read_text()
     auth.check(alice)
-    for damage in (lambda: replace(file, "half a li"), file.unlink):
+    for damage in (partial(replace, file, "half a li"), file.unlink):
         damage()
         with pytest.raises(UsersUnavailable):
             auth.remembered(alice)

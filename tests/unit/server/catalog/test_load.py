@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_an_implementation_may_be_spread_over_roles(shelf: Shelf) -> None:
 
 
 def test_other_collections_bring_roles_and_hardware_types(shelf: Shelf) -> None:
-    own = {"collection": "acme/boxes"}
+    own: dict[str, Any] = {"collection": "acme/boxes"}
     shelf.write("galaxy.yml", "version: 2.0.0\n", **own)
     shelf.role("acme_power", "implements: [{interface: power, name: acme}]\n", **own)
     types = EVERY.replace("power: [plain]", "power: [acme]")

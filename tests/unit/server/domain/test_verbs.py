@@ -64,7 +64,7 @@ def test_an_unknown_target_is_refused_and_so_are_the_events_of_the_engine() -> N
 @pytest.mark.parametrize(("name", "target"), FACTS["engine_only"])
 def test_an_event_that_only_the_engine_may_fire_is_refused_to_clients(name: str, target: str) -> None:
     state = ProvisionState(name)
-    assert next_state(state, VERBS[target].event)
+    next_state(state, VERBS[target].event)  # the machine knows it
     with pytest.raises(InvalidState, match=f"Verb {target} is not possible in provision state {name}"):
         transition_for(state, target, 115)
 
@@ -106,7 +106,7 @@ def test_the_states_and_events_of_a_phase_fit_the_machine(phase: Phase) -> None:
     if traits.running is None:
         assert phase in (Phase.POWER, Phase.MANAGEMENT, Phase.CHILD)
         return
-    assert next_state(traits.running, traits.success_event)
+    assert next_state(traits.running, traits.success_event).target is not traits.running
     failed = next_state(traits.running, traits.failure_event).target
     assert failed.traits.failure_state or failed in (ProvisionState.ENROLL, ProvisionState.ERROR)
     if traits.waiting:

@@ -112,7 +112,7 @@ class EngineHouse:
         self.clock = Clock()
         self.played: list[tuple[str, str]] = []
         self.script: dict[str, Any] = {}
-        given = {"state_dir": folder, "conductor_host": HOST, "poll_interval": 0.02, "run_slots": 4}
+        given: dict[str, Any] = {"state_dir": folder, "conductor_host": HOST, "poll_interval": 0.02, "run_slots": 4}
         self.settings = Settings(**(given | settings))
         (folder / "http" / "boot").mkdir(parents=True)
         lay_in(folder)

@@ -141,5 +141,8 @@ def test_the_config_drive_stands_apart_from_the_instance() -> None:
 
 
 def test_hints_of_the_instance_go_before_those_of_the_machine() -> None:
-    fields = {"instance_info": {"root_device": {"size": 10}}, "properties": {"root_device": {"size": 20}}}
+    fields: dict[str, Any] = {
+        "instance_info": {"root_device": {"size": 10}},
+        "properties": {"root_device": {"size": 20}},
+    }
     assert compose(subject(**fields), _STEP, 0, settings=settings())["deploy"]["root_device"] == {"size": 10}

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from rackwright.domain.outcomes import Failed, Learned
+from rackwright.domain.steps import StepRequest
+from rackwright.domain.verbs import Interface
 from rackwright.engine import plan
 from rackwright.engine.power_news import telling
 from rackwright.engine.power_sync import FAULT
@@ -94,7 +96,7 @@ def test_nova_is_not_told_of_a_power_action_that_failed_or_of_a_node_without_ins
 def test_a_power_change_in_the_midst_of_another_operation_is_told_as_well(house: EngineHouse, cloud: Cloud) -> None:
     uuid = instance(house)
     house.script["bios.apply_configuration"] = Learned({"power_state": OFF})
-    house.verb(uuid, "service", {"interface": "bios", "step": "apply_configuration"})
+    house.verb(uuid, "service", StepRequest(interface=Interface.BIOS, step="apply_configuration"))
     house.settle()
     assert cloud.wait(1) == [event(house.look(uuid).instance_uuid, OFF)]
 

@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlmodel import func, select
@@ -30,7 +31,7 @@ _USED = {"used": 6 * DAY, "unused": 8 * DAY, "held": 8 * DAY}
 def house(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[EngineHouse]:
     backend = getattr(request, "param", "sqlite")
     url = "" if backend == "sqlite" else databases.emptied(backend)
-    few = {"node_operations_max_entries": 2, "deploy_logs_max_files": 2, "sync_power_state_interval": 0}
+    few: dict[str, Any] = {"node_operations_max_entries": 2, "deploy_logs_max_files": 2, "sync_power_state_interval": 0}
     built = EngineHouse(tmp_path, database_url=url, **few)
     built.script["power.read_power_state"] = Learned({"power_state": "power on"})
     yield built

@@ -14,6 +14,7 @@ from rackwright.domain.errors import Invalid, MissingParameter, NodeLocked, Node
 from rackwright.domain.states import ProvisionState
 from rackwright.engine.transitions import forget_agent
 from rackwright.services import agents
+from rackwright.store import node as nodes
 from rackwright.store.session import writing
 from tests.unit.server.agent_house import AT, MAC, NODE, OTHER, OTHER_MAC, SHARED, URL, House, certificate
 
@@ -48,9 +49,9 @@ def test_a_lookup_without_uuid_and_valid_address_is_a_bad_request(house: House, 
 
 def test_unknown_addresses_and_uuids_are_not_found(house: House) -> None:
     house.add(NODE, MAC)
-    for arguments in ({"uuid": OTHER}, {}):
+    for uuid in (OTHER, None):
         with pytest.raises(NodeNotFound):
-            house.lookup(OTHER_MAC, **arguments)
+            house.lookup(OTHER_MAC, uuid=uuid)
 
 
 def test_addresses_of_two_nodes_are_ambiguous_and_the_log_names_both(
@@ -161,7 +162,7 @@ def test_agent_token_orphaned(house: House) -> None:
     house.beat(orphan)
     assert house.token() == "******"
     with writing(house.database) as session:  # what the end of a wait and every verb do
-        node = agents.nodes.get(NODE, session=session)
+        node = nodes.get(NODE, session=session)
         forget_agent(node)
         session.add(node)
         session.commit()
@@ -197,7 +198,7 @@ def test_a_heartbeat_leaves_what_the_contract_names(house: House) -> None:
 
 def test_a_heartbeat_with_a_status_needs_no_version(house: House) -> None:
     house.add(NODE, MAC)
-    keys = {"agent_version": None, "callback_url": "", "agent_status_message": "x" * 9999}
+    keys: dict[str, Any] = {"agent_version": None, "callback_url": "", "agent_status_message": "x" * 9999}
     house.beat(house.token(), agent_status="start", **keys)
     info = house.node().driver_internal_info
     assert (info["agent_status"], info["agent_url"]) == ("start", "")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -47,7 +48,7 @@ class Fleet:
         for number in range(count):
             moved = begin + timedelta(seconds=number)
             name = f"{state.replace(' ', '-')}-{number}"
-            fields = {"provision_state": state, "provision_updated_at": moved, **columns}
+            fields: dict[str, Any] = {"provision_state": state, "provision_updated_at": moved, **columns}
             session.add(Node(name=name, driver="fake-hardware", **fields))
 
 

@@ -63,5 +63,5 @@ def test_what_cannot_be_reached_what_is_silent_and_what_speaks_no_tls_are_told_a
 
 
 def test_an_answer_that_is_no_redfish_is_malformed(bmc: BmcServer) -> None:
-    bmc.habits.append(lambda request: Answer(200, []) if request.path == "/redfish/v1/" else None)
+    bmc.habits.append(lambda request: Answer(200, "[]") if request.path == "/redfish/v1/" else None)
     assert kind(bmc) == "malformed"
