@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwright import __version__, logs
+from rackwright.api.waiting import answering
 from rackwright.domain.errors import RackwrightError
 from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
 from rackwright.supervisor import EX_CONFIG, SIGNALS, command
@@ -103,7 +104,9 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
     prepare(settings)
     with claimed(settings), _listening(settings) as listener:
         environment = _environment(settings, options.config)
-        if status := subprocess.call(command("db", "upgrade"), env=environment):
+        with answering(listener):
+            status = subprocess.call(command("db", "upgrade", "--parent", str(os.getpid())), env=environment)
+        if status:
             return status
         listener.set_inheritable(True)
         patience = settings.graceful_shutdown_timeout + 10
@@ -120,7 +123,8 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
     prepare(settings)
     _keep_numbers(settings, "api")
     with _inherited(options.socket) or _listening(settings) as listener:
-        app = create_app(settings)
+        with answering(listener):
+            app = create_app(settings)
         _settle()
         config = uvicorn.Config(
             app, loop="uvloop", http="httptools", log_config=None, access_log=False, server_header=False
@@ -178,8 +182,9 @@ def _runner(settings: Settings, offer: Catalog) -> Iterator[Runner]:
     lease = settings.heartbeat_timeout - settings.heartbeat_interval
     ssh = Ssh(settings.execution_command, settings.execution_ssh_config, min(settings.execution_patience, lease))
     with contextlib.closing(here):
-        hosts = settings.execution_destinations
-        yield Elsewhere(here, hosts=hosts, runs=runs, ssh=ssh, timeout=settings.run_timeout) if hosts else here
+        yield Elsewhere(
+            here, hosts=settings.execution_destinations, runs=runs, ssh=ssh, timeout=settings.run_timeout
+        )
 
 
 def _settle() -> None:
