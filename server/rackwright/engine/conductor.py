@@ -9,6 +9,7 @@ miss.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -71,9 +72,11 @@ class Conductor:
         self._looks = LookQueue(self._power, world.settings)
         self._next_look: datetime | None = None
         settings = world.settings
+        self._pulse = Duty(settings.heartbeat_interval, self._heartbeat)
+        self._check = Duty(settings.check_provision_state_interval, self._check_waits)
         self._duties = [
-            Duty(settings.heartbeat_interval, self._heartbeat),
-            Duty(settings.check_provision_state_interval, self._check_waits),
+            self._pulse,
+            self._check,
             Duty(settings.cache_clean_up_interval, lambda: pruning.prune(self._world, self._runs)),
             Duty(settings.sync_power_state_interval, lambda: self._look(recovering=False)),
             Duty(settings.power_failure_recovery_interval, lambda: self._look(recovering=True)),
@@ -110,20 +113,38 @@ class Conductor:
 
     def finish(self) -> None:
         """Wait for the runs, end those that take too long, sign off."""
-        deadline = threading.Event()
-        timer = threading.Timer(self._world.settings.graceful_shutdown_timeout, deadline.set)
-        timer.start()
-        while len(self._runs) and not deadline.wait(0.1):
-            pass
-        timer.cancel()
+        patience = self._world.settings.graceful_shutdown_timeout
+        until = self._world.clock() + timedelta(seconds=patience)
+        logger.info(
+            "The conductor stops; it takes up nothing more and waits for its runs",
+            extra={"runs": len(self._runs), "until": f"{until:%Y-%m-%d %H:%M:%S}"},
+        )
+        self._world.membership.withdraw()
+        self._pulse.hasten()
+        self._outlast_runs(patience)
+        if left := len(self._runs):
+            logger.warning("graceful_shutdown_timeout is over; the last runs are ended", extra={"runs": left})
         self._runs.cancel_all()
-        while len(self._runs):
-            deadline.wait(0.1)
+        self._outlast_runs(math.inf)
         try:
             self._world.membership.leave()
         except UNAVAILABLE as error:
             logger.warning("%s; others will notice that this conductor has ended", ailment(error))
         self.drop()
+        logger.info("The conductor has stopped")
+
+    def _outlast_runs(self, seconds: float) -> None:
+        """Stay alive for the others while runs go on, so many seconds at most."""
+        end = time.monotonic() + seconds
+        while len(self._runs) and time.monotonic() < end:
+            try:
+                self._pulse.perform(self._world.clock())
+            except Fenced as error:
+                logger.warning(str(error))
+                self._runs.cancel_all()
+            except UNAVAILABLE:
+                self._pulse.hasten()
+            time.sleep(0.1)
 
     def drop(self) -> None:
         """Close the door and let everything else lie, as a death would."""
@@ -340,6 +361,11 @@ class Duty:
     def __init__(self, seconds: float, do: Callable[[], None]) -> None:
         self._interval, self._do = timedelta(seconds=seconds), do
         self._next: datetime | None = None
+        self._hastened = False
+
+    def hasten(self) -> None:
+        """Let it be done the next time that somebody asks."""
+        self._hastened = True
 
     def begin(self, at: datetime) -> None:
         """Count from now on."""
@@ -347,7 +373,8 @@ class Duty:
 
     def perform(self, at: datetime) -> None:
         """Do it when its time has come, or the clock was set back."""
-        if self._next is not None and not self._next - self._interval < at < self._next:
+        if self._next is not None and (self._hastened or not self._next - self._interval < at < self._next):
+            self._hastened = False
             self.begin(at)
             self._do()
 

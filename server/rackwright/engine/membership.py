@@ -55,6 +55,7 @@ class Membership:
         self._host = settings.conductor_host
         self._epoch: int | None = None
         self._seen_at = self._steady_since = 0.0
+        self._leaving = False
         self._ring = Ring(())
 
     def register(self, drivers: Sequence[str]) -> None:
@@ -76,8 +77,12 @@ class Membership:
         (self._settings.state_dir / LEASE).unlink(missing_ok=True)  # as from another database
         self._extend(begun)
 
+    def withdraw(self) -> None:
+        """Let others have our nodes from the next heartbeat on; what we run stays with us as long as we beat."""
+        self._leaving = self._shared
+
     def leave(self) -> None:
-        """Say that we stop, so that others take our nodes at once."""
+        """Say that we have stopped."""
         with writing(self._database) as session:
             conductors.sign_off(self._host, session=session, epoch=self._epoch)
             session.commit()
@@ -86,7 +91,7 @@ class Membership:
         """Tell that we are alive, and look who else is. Raise Fenced."""
         begun = _uptime()
         with writing(self._database) as session:
-            if not conductors.heartbeat(self._host, session=session, epoch=self._epoch):
+            if not conductors.heartbeat(self._host, session=session, epoch=self._epoch, leaving=self._leaving):
                 raise Fenced(host=self._host)
             session.commit()
         if begun - self._seen_at > 2 * self._settings.heartbeat_interval:

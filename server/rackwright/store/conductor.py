@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, update
 from sqlmodel import Field, Session, SQLModel, col, select
@@ -30,7 +30,7 @@ class Conductor(SQLModel, table=True):
     drivers: list[str] = json_list()
     online: bool = True
     epoch: int = 0
-    identity: str = Field("", max_length=64)
+    identity: str = Field(default="", max_length=64)
     """That of its state directory; empty as long as none has been told."""
     created_at: datetime = created()
     updated_at: datetime = Field(default_factory=now, sa_type=UtcDateTime, nullable=False)  # its last heartbeat
@@ -82,21 +82,22 @@ def register(
     row.online, row.epoch = True, row.epoch + 1
     session.add(row)
     session.flush()
-    _seen(hostname, row.epoch, session, None)
+    heartbeat(hostname, session=session)
     return row.epoch
 
 
-def heartbeat(hostname: str, *, session: Session, epoch: int | None = None, at: datetime | None = None) -> bool:
-    """Note that a conductor is alive, at another time than now if told; tell whether its epoch still counts."""
-    return _seen(hostname, epoch, session, at)
+def heartbeat(
+    hostname: str, *, session: Session, epoch: int | None = None, at: datetime | None = None, leaving: bool = False
+) -> bool:
+    """Note that a conductor is alive, at another time than now if told; tell whether its epoch still counts.
 
-
-def _seen(hostname: str, epoch: int | None, session: Session, at: datetime | None) -> bool:
+    One that is ``leaving`` serves no hardware type any more, so that its nodes are those of others.
+    """
     known = [col(Conductor.hostname) == hostname]
     if epoch is not None:
         known += [col(Conductor.epoch) == epoch, col(Conductor.online).is_(True)]
-    noted = update(Conductor).where(*known).values(updated_at=at or Ago())
-    return bool(session.connection().execute(noted).rowcount)
+    changed: dict[str, Any] = {"updated_at": at or Ago()} | ({"drivers": []} if leaving else {})
+    return bool(session.connection().execute(update(Conductor).where(*known).values(changed)).rowcount)
 
 
 def counts(hostname: str, epoch: int, *, session: Session) -> bool:

@@ -97,8 +97,8 @@ class Site:
             return set()
         return {each["hostname"] for each in answer.json()["conductors"] if each["alive"]}
 
-    def create(self, count: int) -> list[str]:
-        return [self.done("POST", "/v1/nodes", {"driver": "fake-hardware"})["uuid"] for _ in range(count)]
+    def create(self, count: int, **fields: Any) -> list[str]:
+        return [self.done("POST", "/v1/nodes", {"driver": "fake-hardware", **fields})["uuid"] for _ in range(count)]
 
     def verb(self, uuids: list[str], target: str) -> None:
         for uuid in uuids:
@@ -190,3 +190,23 @@ def test_a_second_conductor_of_a_name_ends_and_the_first_may_start_again_at_once
     first.start("conductor")
     until(lambda: "The conductor works" in first.log.read_text()[begun:], 5, f"its start (see {first.log})")
     assert (first.process.poll(), other.process.poll()) == (None, None)
+
+
+def test_a_conductor_that_is_stopped_waits_for_its_runs_and_others_take_its_nodes(site: Site) -> None:
+    stopped, other = site.conductors
+    site.create(16, driver_info={"fake_delay": "4"})
+    time.sleep(QUICK["heartbeat_interval"] + 0.5)  # they know one another
+    waiting, *running = [uuid for uuid, each in site.nodes().items() if each["conductor"] == "one"][:4]
+    site.verb(running, "manage")
+    until(lambda: "A run starts" in stopped.log.read_text(), 30, "a run")
+    stopped.signal(signal.SIGTERM)
+    until(lambda: {each["conductor"] for each in site.nodes().values()} == {"two"}, 5, "other hands")
+    site.verb([waiting], "manage")
+    until(lambda: ("power.read_power_state", "runs") in course(site, waiting), 5, "a run of the other")
+    assert stopped.process.poll() is None
+    assert stopped.process.wait(30) == 0
+    assert {site.nodes()[uuid]["provision_state"] for uuid in running} == {"manageable"}
+    assert "taken over" not in other.log.read_text()
+    log = stopped.log.read_text()
+    assert "waits for its runs runs=1 until=" in log and "The conductor has stopped" in log
+    assert "No word with the database" not in log
