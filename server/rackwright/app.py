@@ -23,7 +23,7 @@ from rackwright.engine.inspection_rules import built_in
 from rackwright.services.policy import Policy
 from rackwright.settings import Settings
 from rackwright.store.deployment import enter
-from rackwright.store.sealing import Sealer, read_key
+from rackwright.store.sealing import Sealer
 
 _log = logging.getLogger(__name__)
 
@@ -32,13 +32,12 @@ def create_app(settings: Settings, offer: Catalog | None = None) -> FastAPI:
     """Return the application for these settings; ``offer`` replaces what the installed collections offer.
 
     The database is brought up to date first. Raise UnknownHook, BuiltInRulesInvalid, CatalogInvalid, PolicyInvalid,
-    or what ``authenticator`` raises.
+    or what ``enter`` and ``authenticator`` raise.
     """
     InspectionOptions.of(settings)  # an unknown hook is told now and not to the first agent that reports
     built_in(settings.built_in_rules)
     settings.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = read_key(settings.secret_key_file)
-    engine = enter(settings.database, key)
+    engine, key = enter(settings.database, settings.secret_key_file)
     app = Documented(
         routers=ROUTERS,
         title="Rackwright",

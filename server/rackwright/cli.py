@@ -143,16 +143,15 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright.nova import open_nova
     from rackwright.runner.ansible import scrub_environment
     from rackwright.store.deployment import enter
-    from rackwright.store.sealing import Sealer, read_key
+    from rackwright.store.sealing import Sealer
 
     prepare(settings)
     scrub_environment()
     _keep_numbers(settings, "conductor")
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
-        key = read_key(settings.secret_key_file)
-        sealer = Sealer(key, offer.secrets)
-        world = World(enter(settings.database, key), settings, offer, sealer, nova=open_nova(settings))
+        database, key = enter(settings.database, settings.secret_key_file)
+        world = World(database, settings, offer, Sealer(key, offer.secrets), nova=open_nova(settings))
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
@@ -12,11 +13,16 @@ from sqlmodel import Field, Session, SQLModel
 
 from rackwright.domain.errors import Invalid
 from rackwright.store.migrations import migrate
-from rackwright.store.session import is_shared, open_engine, reading, writing
+from rackwright.store.sealing import read_key
+from rackwright.store.session import open_engine, reading, writing
 
 
 class WrongKey(Invalid):
-    """This host's secret.key is not the one that seals the database's secrets; copy it from another host."""
+    """{file} is not the key of the database; copy secret.key from another host, or a backup, to that place."""
+
+
+class KeyMissing(Invalid):
+    """{file} is missing, and the database has a key; copy secret.key from another host, or a backup, to that place."""
 
 
 class Deployment(SQLModel, table=True):
@@ -26,24 +32,30 @@ class Deployment(SQLModel, table=True):
     key_fingerprint: str = Field(max_length=64)
 
 
-def enter(url: str, key: bytes) -> Engine:
-    """Open a database for a process of the daemon, up to date; raise WrongKey or DatabaseUnusable."""
+def enter(url: str, key_file: Path) -> tuple[Engine, bytes]:
+    """Open a database for a process of the daemon, up to date; return it with the key that seals its secrets.
+
+    The first process makes the key. Raise DatabaseUnusable, KeyMissing, KeyUnusable or WrongKey.
+    """
     database = open_engine(url)
-    migrate(database)
-    if is_shared(url):
-        check_key(key, database=database)
-    return database
+    try:
+        migrate(database)
+        return database, _key(key_file, database)
+    except Invalid:
+        database.dispose()
+        raise
 
 
-def check_key(key: bytes, *, database: Engine) -> None:
-    """Note the key of the first process that asks; raise WrongKey for another one."""
-    fingerprint = sha256(b"rackwright:" + key).hexdigest()
+def _key(file: Path, database: Engine) -> bytes:
     with reading(database) as session:
         known = _known(session)
-    if known is None:
-        known = _noted(fingerprint, database)
-    if known != fingerprint:
-        raise WrongKey
+    if known is not None and not file.exists():
+        raise KeyMissing(file=file)
+    key = read_key(file)
+    fingerprint = sha256(b"rackwright:" + key).hexdigest()
+    if (known or _noted(fingerprint, database)) != fingerprint:
+        raise WrongKey(file=file)
+    return key
 
 
 def _known(session: Session) -> str | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from rackwright.domain.errors import OperationFailed
+from rackwright.domain.errors import Invalid, OperationFailed
 from rackwright.domain.masking import MASK as MASK
 from rackwright.domain.masking import without_passwords
 
@@ -38,16 +38,37 @@ _ALWAYS = ("configdrive", "image_url")
 _OfText = Callable[[str, str], str]
 
 
+class KeyUnusable(Invalid):
+    """The key {file} cannot be used: {reason}. {action}"""
+
+
 def read_key(path: Path) -> bytes:
-    """Return the key of the file, made with mode 0600 when it is missing; two processes may come at once."""
-    if not path.exists():
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(Fernet.generate_key())
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)  # whole or not at all, and never over the key of somebody who was faster
-        Path(draft).unlink()
-    return path.read_bytes()
+    """Return the key of the file, made with mode 0600 when it is missing; two processes may come at once.
+
+    Raise KeyUnusable when there is no key in it, or it cannot be read or made.
+    """
+    try:
+        if not path.exists():
+            _make_key(path)
+        key = path.read_bytes().strip()
+    except OSError as error:
+        action = "Give it and its folder to the user of the daemon, and see that the disk is not full."
+        raise KeyUnusable(file=path, reason=error.strerror, action=action) from error
+    try:
+        Fernet(key)
+    except ValueError:
+        action = "Put a copy of it back, from another host or a backup; where the database is new, remove it."
+        raise KeyUnusable(file=path, reason="it is damaged" if key else "it is empty", action=action) from None
+    return key
+
+
+def _make_key(path: Path) -> None:
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    with os.fdopen(handle, "wb") as file:
+        file.write(Fernet.generate_key())
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)  # whole or not at all, and never over the key of somebody who was faster
+    Path(draft).unlink()
 
 
 def is_secret(name: str) -> bool:
@@ -107,7 +128,7 @@ class Sealer:
             raise OperationFailed(
                 attempted="Opening a secret of the database",
                 cause="it was sealed with another key",
-                action="Put the secret.key of that time back, or set the secrets again.",
+                action="Put the secret.key of that time back into state_dir, or set the secrets again.",
             ) from error
 
     def _is_secret(self, name: str) -> bool:

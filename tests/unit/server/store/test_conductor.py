@@ -12,7 +12,6 @@ from sqlalchemy import Engine
 from rackwright.domain.errors import ConductorNotFound
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
-from rackwright.store.deployment import WrongKey, check_key
 from rackwright.store.session import open_engine, reading, writing
 from tests.unit.server import databases
 
@@ -108,10 +107,3 @@ def test_an_epoch_that_counts_cannot_end_before_the_transaction_does() -> None:
     with writing(engine) as session:
         assert not conductors.counts("a", epoch, session=session)
     engine.dispose()
-
-
-def test_all_processes_have_the_same_key(engine: Engine) -> None:
-    check_key(b"one", database=engine)
-    check_key(b"one", database=engine)
-    with pytest.raises(WrongKey, match="copy it from another host"):
-        check_key(b"another", database=engine)
