@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from rackwright.services.context import Context
 from rackwright.store import conductor as conductors
 from rackwright.store.ailment import ailment
-from rackwright.store.migrations import is_current
+from rackwright.store.migrations import HEAD, revision
 from rackwright.telemetry.surroundings import trouble
 
 OK = "ok"
@@ -48,9 +48,10 @@ def _database(context: Context) -> str:
 
 
 def _migrations(context: Context) -> str:
-    if is_current(context.session.connection()):
-        return OK
-    return "the database has another revision than this version needs; run: rackwright db upgrade"
+    found = revision(context.session.connection())
+    if found > HEAD:
+        return "the database is of a newer version than this daemon; install that version on this host too"
+    return OK if found == HEAD else "the database is older than this version needs; run: rackwright db upgrade"
 
 
 def _conductor(context: Context) -> str:

@@ -33,8 +33,8 @@ def migrate(engine: Engine) -> None:
     _await(engine)
     with telling_of_settings(engine):
         with engine.connect() as connection:
-            current = is_current(connection)
-        if not current:
+            current = revision(connection)
+        if current != HEAD:
             _upgrade(engine)
 
 
@@ -52,11 +52,11 @@ def _await(engine: Engine) -> None:
             return
 
 
-def is_current(connection: Connection) -> bool:
-    """Return whether the schema is the newest one."""
+def revision(connection: Connection) -> str:
+    """Return the revision of the schema, as text that sorts by age; empty for a database without tables."""
     if not inspect(connection).has_table("alembic_version"):
-        return False
-    return bool(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == HEAD)
+        return ""
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
 
 
 def _upgrade(engine: Engine) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import text
 
 from rackwright.store import conductor as conductors
@@ -41,12 +42,19 @@ def test_a_silent_conductor_is_named(house: House) -> None:
     }
 
 
-def test_a_database_of_another_version_is_named(house: House) -> None:
+@pytest.mark.parametrize(
+    ("revision", "told"),
+    [
+        ("0001", "the database is older than this version needs; run: rackwright db upgrade"),
+        ("9999", "the database is of a newer version than this daemon; install that version on this host too"),
+    ],
+)
+def test_a_database_of_another_version_is_named_with_what_to_do(house: House, revision: str, told: str) -> None:
     with house.parts.engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = :to"), {"to": revision})
     answer = house.client.get("/readyz")
     assert answer.status_code == 503
-    assert "rackwright db upgrade" in answer.json()["checks"]["migrations"]
+    assert answer.json()["checks"]["migrations"] == told
 
 
 def test_without_a_database_the_service_is_alive_and_not_ready(house: House, tmp_path: Path) -> None:
