@@ -17,16 +17,18 @@ from rackwright.store.columns import now
 def counted(context: Context) -> dict[str, Any]:
     """Return the counts; raise Forbidden for a caller who may list no nodes.
 
-    A caller who sees only the nodes of a project is told of these nodes, and of nothing else.
+    A caller who sees only the nodes of a project is told of these nodes, and of nothing else. ``at`` is the time by the
+    clock that the times of nodes come from.
     """
+    at = now()
     project = access.visible_to("node", context=context)
     found: dict[str, Any] = {
+        "at": at.isoformat(),
         "nodes": [_shown(each) for each in census.nodes(session=context.session, visible_to=project)],
         "operations": [],
         "conductors": [],
     }
     if project is None and access.allows("baremetal:conductor:get", context=context):
-        at = now()
         found["operations"] = [
             {
                 "phase": each.phase,

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from rackwright.top.service import Service
+from rackwright.domain.masking import without_passwords
+from rackwright.top.service import Service, plain
 
 _FIELDS = ("uuid", "name", "provision_state", "target_provision_state", "provision_updated_at")
 _FLYING = ",".join((*_FIELDS, "driver_internal_info"))
@@ -51,6 +52,7 @@ class Frame:
 
     endpoint: str
     at: datetime
+    """The time by the clock that all times come from, whatever the clocks of API and viewer say."""
     states: dict[str, int]
     maintenance: int
     operations: dict[str, int]
@@ -64,6 +66,7 @@ class Frame:
 def look(service: Service, *, rows: int) -> Frame:
     """Return what there is to see, at most so many nodes of each kind; raise ServiceFailed."""
     fleet = service.get("/rackwright/v1/fleet")
+    at = datetime.fromisoformat(fleet["at"])
     busy = {each["provision_state"] for each in fleet["nodes"] if each["busy"]}
     failed = {each["provision_state"] for each in fleet["nodes"] if each["failed"]}
     maintenance = sum(each["count"] for each in fleet["nodes"] if each["maintenance"])
@@ -74,14 +77,14 @@ def look(service: Service, *, rows: int) -> Frame:
         more = service.nodes(most=rows, maintenance="true", fields=_FALLEN)
         fallen += [node for node in more if node["uuid"] not in kept]
     return Frame(
-        endpoint=service.endpoint,
-        at=service.at,
+        endpoint=without_passwords(service.endpoint),
+        at=at,
         states=_summed(fleet["nodes"], "provision_state"),
         maintenance=maintenance,
         operations=_summed(fleet["operations"], "status"),
         conductors={each["hostname"]: each["alive"] for each in fleet["conductors"]},
-        flying=tuple(islice(sorted((_flying(each, service.at) for each in flying), key=_oldest_first), rows)),
-        fallen=tuple(_fallen(each, service.at) for each in fallen[:rows]),
+        flying=tuple(islice(sorted((_flying(each, at) for each in flying), key=_oldest_first), rows)),
+        fallen=tuple(_fallen(each, at) for each in fallen[:rows]),
     )
 
 
@@ -134,8 +137,3 @@ def _age(text: str | None, at: datetime) -> float | None:
         return None
     moment = datetime.fromisoformat(text)
     return max((at - (moment if moment.tzinfo else moment.replace(tzinfo=UTC))).total_seconds(), 0.0)
-
-
-def plain(value: object) -> str:
-    """Return a text without what would move the cursor or change colours; "" for None."""
-    return "" if value is None else "".join(char if char.isprintable() else " " for char in str(value))

@@ -16,6 +16,7 @@ import tty
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -27,7 +28,14 @@ from rackwright.top.service import Service, ServiceFailed
 _REST = 9
 _AROUND = 14  # lines of a screen that are no nodes
 _FEWEST, _ONCE = 5, 50
+_WHY = "why"
+_FEWEST_OF_WHY = 30  # characters of a reason in a line
+_GAP = 2  # characters between two columns
+_LESS = ("target", "for", "does", "state", "at")
+"""What a narrow screen goes without, the first one first, so that names stay whole."""
 _NO_NEWS = "It is drawn again when the API answers."
+
+_Columns = dict[str, list[str]]
 
 
 def watch(environment: Mapping[str, str], *, once: bool, interval: float, rows: int | None) -> int:
@@ -37,7 +45,7 @@ def watch(environment: Mapping[str, str], *, once: bool, interval: float, rows: 
     """
     service, console = Service(environment), Console()
     if once or not (sys.stdin.isatty() and console.is_terminal):
-        console.print(drawn(look(service, rows=rows or _ONCE)))
+        console.print(drawn(look(service, rows=rows or _ONCE), console.width, whole=True))
         return 0
     frame, problem = look(service, rows=_fitting(console, rows)), ""
     with _keys(), Live(console=console, screen=True, auto_refresh=False) as live:
@@ -47,7 +55,7 @@ def watch(environment: Mapping[str, str], *, once: bool, interval: float, rows: 
                 frame, problem = look(service, rows=_fitting(console, rows)), ""
             except ServiceFailed as error:
                 problem = f"{error} {_NO_NEWS}"
-            live.update(drawn(frame, problem), refresh=True)
+            live.update(drawn(frame, console.width, problem=problem), refresh=True)
             if _pressed("q", max(interval, _REST * (time.monotonic() - begin))):
                 return 0
 
@@ -76,12 +84,13 @@ def _pressed(key: str, seconds: float) -> bool:
     return False
 
 
-def drawn(frame: Frame, problem: str = "") -> RenderableType:
-    """Return a frame as rich draws it."""
+def drawn(frame: Frame, width: int, *, problem: str = "", whole: bool = False) -> RenderableType:
+    """Return a frame as rich draws it; ``whole``: with all of the reasons, however many lines they take."""
     parts: list[RenderableType] = [_head(frame), _states(frame)]
     if problem:
         parts.insert(0, Text(problem, style="bold red"))
-    parts += [_flying(frame), _fallen(frame)]
+    parts.append(_table("In flight", _flying(frame), width, whole=whole))
+    parts.append(_table("Failed or in maintenance", _fallen(frame), width, whole=whole))
     return Group(*parts)
 
 
@@ -98,25 +107,44 @@ def _states(frame: Frame) -> Text:
     return Text("  ".join(f"{state} {count}" for state, count in sorted(frame.states.items())), style="dim")
 
 
-def _flying(frame: Frame) -> Table:
-    table = _table("In flight", "node", "state", "target", "step", "at", "does", "for", "age")
-    for each in frame.flying:
-        words = (each.name, each.state, each.target, each.step, each.progress, each.activity)
-        table.add_row(*map(Text, words), Text(shown(each.activity_age)), Text(shown(each.age)))
-    return table
+def _flying(frame: Frame) -> _Columns:
+    each = frame.flying
+    return {
+        "node": [one.name for one in each],
+        "state": [one.state for one in each],
+        "target": [one.target for one in each],
+        "step": [one.step for one in each],
+        "at": [one.progress for one in each],
+        "does": [one.activity for one in each],
+        "for": [shown(one.activity_age) for one in each],
+        "age": [shown(one.age) for one in each],
+    }
 
 
-def _fallen(frame: Frame) -> Table:
-    table = _table("Failed or in maintenance", "node", "state", "age", "why")
-    for each in frame.fallen:
-        table.add_row(Text(each.name), Text(each.state), Text(shown(each.age)), Text(each.error, style="red"))
-    return table
+def _fallen(frame: Frame) -> _Columns:
+    each = frame.fallen
+    return {
+        "node": [one.name for one in each],
+        "state": [one.state for one in each],
+        "age": [shown(one.age) for one in each],
+        _WHY: [one.error for one in each],
+    }
 
 
-def _table(title: str, *columns: str) -> Table:
+def _table(title: str, columns: _Columns, width: int, *, whole: bool) -> Table:
+    """Return a table of those columns for which there is room."""
+    room = {name: _FEWEST_OF_WHY if name == _WHY else max(map(cell_len, (name, *columns[name]))) for name in columns}
+    for name in _LESS:
+        if sum(room.values()) + _GAP * (len(room) - 1) <= width:
+            break
+        room.pop(name, None)
     table = Table(title=title, title_justify="left", box=None, expand=True, pad_edge=False)
-    for name in columns:
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=4 if name == "why" else None)
+    for name in room:
+        folds = whole and name == _WHY
+        style, ratio = ("red", 1) if name == _WHY else ("", None)
+        table.add_column(name, style=style, ratio=ratio, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
+    for cells in zip(*(columns[name] for name in room), strict=True):
+        table.add_row(*map(Text, cells))
     return table
 
 

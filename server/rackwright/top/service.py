@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import requests
 
 from rackwright.domain.errors import RackwrightError
+from rackwright.domain.masking import without_passwords
 
 VERSION = "1.100"
 """The API version that is asked for; none of what is shown is newer."""
@@ -20,6 +20,8 @@ _HERE = "http://127.0.0.1:6385"
 _TIMEOUT = 30  # seconds for one answer
 _PAGE = 1000
 _AUTH = ("none", "http_basic", "token")
+_SAID = ("faultstring", "description", "message")
+"""Keys of the words in which an API refuses something (contract: error_body)."""
 
 
 class ServiceFailed(RackwrightError):
@@ -32,8 +34,6 @@ class Service:
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Take OS_ENDPOINT, OS_AUTH_TYPE, OS_USERNAME, OS_PASSWORD, OS_TOKEN and OS_CACERT; raise ServiceFailed."""
         self.endpoint = environment.get("OS_ENDPOINT", _HERE).rstrip("/").removesuffix("/v1")
-        self.at = datetime.now(UTC)
-        """The service's own time at its last answer."""
         self._session = requests.Session()
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
         self._session.verify = environment.get("OS_CACERT") or True
@@ -52,15 +52,15 @@ class Service:
         """Return what the API answers at ``path``; raise ServiceFailed."""
         try:
             answer = self._session.get(f"{self.endpoint}{path}", params=query, timeout=_TIMEOUT)
-            content = answer.json()
         except requests.RequestException as error:
             raise self._failed(f"{type(error).__name__}: {error}") from error
-        if answer.status_code != 200 or not isinstance(content, dict):
+        if answer.status_code != 200:
             hint = "; set OS_AUTH_TYPE and what it needs" if answer.status_code == 401 else ""
-            raise self._failed(f"{path} is answered with HTTP {answer.status_code}{hint}")
-        if "Date" in answer.headers:
-            self.at = parsedate_to_datetime(answer.headers["Date"]).astimezone(UTC)
-        return content
+            raise self._failed(f"{path} is answered with HTTP {answer.status_code}: {_reason(answer)}{hint}")
+        try:
+            return dict(answer.json())
+        except (TypeError, ValueError) as error:
+            raise self._failed(f"{path} is answered with no JSON object; is OS_ENDPOINT right?") from error
 
     def nodes(self, *, most: int, **query: Any) -> Iterator[dict[str, Any]]:
         """Yield at most so many of the nodes that fit the query, page by page; raise ServiceFailed."""
@@ -74,4 +74,21 @@ class Service:
             marker = {"marker": found["nodes"][-1]["uuid"]}
 
     def _failed(self, reason: str) -> ServiceFailed:
-        return ServiceFailed(endpoint=self.endpoint, reason=reason)
+        endpoint, reason = (plain(without_passwords(text)) for text in (self.endpoint, reason))
+        return ServiceFailed(endpoint=endpoint, reason=reason)
+
+
+def _reason(answer: requests.Response) -> str:
+    """Return in words why a request is refused: those of the API, or of the status where it has none."""
+    try:
+        told = answer.json()
+        told = told.get("error", told)
+        told = json.loads(told["error_message"]) if "error_message" in told else told
+        return next(str(told[key]) for key in _SAID if told.get(key)).rstrip(".")
+    except (AttributeError, StopIteration, TypeError, ValueError):
+        return answer.reason
+
+
+def plain(value: object) -> str:
+    """Return a text without what would move the cursor or change colours; "" for None."""
+    return "" if value is None else "".join(char if char.isprintable() else " " for char in str(value))

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import os
 import pty
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +23,17 @@ import uvicorn
 from sqlmodel import Session
 
 from rackwright import cli
+from rackwright.api.waiting import answering
+from rackwright.store import clock
 from rackwright.store.columns import now
 from rackwright.store.node import Node
-from rackwright.store.session import writing
+from rackwright.store.session import open_engine, writing
 from rackwright.top import frame
 from rackwright.top.screen import shown
 from rackwright.top.service import Service, ServiceFailed
 from tests.unit.server.api_house import House
 
+NAMELESS = "2222222{}-2222-4222-8222-222222222222"
 ERROR = "Step deploy.write_image failed: the disk is gone. Check the disk."
 
 
@@ -48,8 +54,8 @@ class Fleet:
         for number in range(count):
             moved = begin + timedelta(seconds=number)
             name = f"{state.replace(' ', '-')}-{number}"
-            fields: dict[str, Any] = {"provision_state": state, "provision_updated_at": moved, **columns}
-            session.add(Node(name=name, driver="fake-hardware", **fields))
+            fields: dict[str, Any] = {"name": name, "provision_state": state, "provision_updated_at": moved}
+            session.add(Node(driver="fake-hardware", **(fields | columns)))
 
 
 @pytest.fixture
@@ -89,10 +95,12 @@ def going_on(step: str) -> dict[str, object]:
     }
 
 
-def once(fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *more: str) -> str:
+def once(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, columns: int = 200
+) -> str:
     monkeypatch.setenv("OS_ENDPOINT", fleet.url)
-    monkeypatch.setenv("COLUMNS", "200")
-    assert cli.main(["top", "--once", *more]) == 0
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert cli.main(["top", "--once"]) == 0
     return capsys.readouterr().out
 
 
@@ -113,6 +121,83 @@ def test_one_frame_tells_counts_what_is_in_flight_and_why_nodes_failed(
     assert (minutes, age) == ("1m", "3m")
     assert ERROR in text
     assert "the BMC is silent" in text
+
+
+def test_a_narrow_screen_shows_names_whole_and_all_of_the_reason(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploying = {"driver_internal_info": going_on("deploy.write_image"), "target_provision_state": "active"}
+    fleet.add(1, "wait call-back", **deploying)
+    fleet.add(1, "deploy failed", last_error=ERROR)
+    lines = once(fleet, capsys, monkeypatch, columns=80).splitlines()
+    (flying,) = [line for line in lines if line.startswith("wait-call-back-0")]
+    *words, minutes, _, age, _ = flying.split()
+    assert words == ["wait-call-back-0", "wait", "call-back", "deploy.write_image", "3/9", "waits"]
+    assert (minutes, age) == ("1m", "3m")
+    begin = next(number for number, line in enumerate(lines) if line.startswith("deploy-failed-0"))
+    assert "".join("".join(lines[begin:]).split()).endswith("".join(ERROR.split()))
+    uuids = [NAMELESS.format(number) for number in range(2)]
+    for uuid, state in zip(uuids, ("deploying", "clean failed"), strict=True):
+        fleet.add(1, state, uuid=uuid, name=None, **deploying)
+    text = once(fleet, capsys, monkeypatch, columns=80)
+    assert all(uuid in text for uuid in uuids)
+    (flying,) = [line for line in text.splitlines() if line.startswith(uuids[0])]
+    assert flying.split()[1:3] == ["deploy.write_image", "3/9"]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_ages_go_by_the_clock_that_the_times_come_from(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock._Difference, "ahead", timedelta(hours=-5))  # the database's, of the API's host
+    fleet.add(1, "deploying", driver_internal_info=going_on("deploy.write_image"))
+    (flying,) = frame.look(Service({"OS_ENDPOINT": fleet.url}), rows=5).flying
+    assert flying.age == pytest.approx(200, abs=20)
+    assert flying.activity_age == pytest.approx(90, abs=20)
+
+
+def test_an_api_that_cannot_serve_says_why(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OS_ENDPOINT", fleet.url)
+    gone = open_engine(f"sqlite:///{tmp_path}/gone/rackwright.sqlite")
+    fleet.house.app.state.parts = replace(fleet.house.parts, engine=gone)
+    assert cli.main(["top", "--once"]) != 0
+    assert "HTTP 503: The file of the database cannot be opened and written; " in capsys.readouterr().err
+    with socket.create_server(("127.0.0.1", 0)) as listener, answering(listener):
+        monkeypatch.setenv("OS_ENDPOINT", "http://user:canary@127.0.0.1:{1}".format(*listener.getsockname()))
+        assert cli.main(["top", "--once"]) != 0
+    told = capsys.readouterr().err
+    assert "HTTP 503: Not ready: the daemon starts: it waits for its database" in told
+    assert "canary" not in told
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (502, b"<html>gone</html>", "HTTP 502: Bad Gateway"),
+        (401, b'{"error": {"code": 401, "message": "no\x1bbody"}}', "HTTP 401: Unauthorized; set OS_AUTH_TYPE"),
+        (401, b'{"error": {"code": 401, "message": "no\\u001bbody"}}', "HTTP 401: no body; set OS_AUTH_TYPE"),
+        (403, b'{"error_message": "{\\"title\\": \\"Forbidden\\", \\"description\\": \\"no\\"}"}', "HTTP 403: no"),
+        (503, b'["strange"]', "HTTP 503: Service Unavailable"),
+        (200, b"<html>welcome</html>", "no JSON"),
+    ],
+)
+def test_what_is_no_answer_of_ours_is_told_by_its_status(status: int, body: bytes, told: str) -> None:
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Be quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(ServiceFailed) as failed:
+            Service({"OS_ENDPOINT": f"http://127.0.0.1:{server.server_port}"}).get("/v1/nodes")
+        thread.join()
+    assert told in failed.value.message
 
 
 def test_a_larger_fleet_costs_no_more_requests_and_shows_the_oldest_first(fleet: Fleet) -> None:
