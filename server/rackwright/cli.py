@@ -40,6 +40,8 @@ _PR_SET_PDEATHSIG = 1
 _TOP = """Watch the fleet over the API. The environment says where and who, as for the command baremetal: OS_ENDPOINT
 (http://127.0.0.1:6385 by default), OS_AUTH_TYPE (none, http_basic or token), OS_USERNAME, OS_PASSWORD, OS_TOKEN,
 OS_CACERT. The key q ends it."""
+_HOST = """address of the API: where it listens, and what a conductor tells agents and BMCs unless settings name URLs; the
+name of a conductor is the setting conductor_host"""
 _WORKER = "carry out a run that a daemon on another host sends over ssh; it starts this by itself"
 _FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
 
@@ -71,11 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--config", type=Path, metavar="FILE", help="TOML file with settings")
     common.add_argument("--state-dir", type=Path, metavar="DIR", help="folder of everything that the daemon keeps")
-    common.add_argument("--host", metavar="ADDRESS", help="address that the API listens on")
-    common.add_argument("--port", type=int, help="TCP port that the API listens on")
     common.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     common.add_argument("--socket", type=int, help=argparse.SUPPRESS)
+    place = argparse.ArgumentParser(add_help=False)
+    place.add_argument("--host", metavar="ADDRESS", help=_HOST)
+    place.add_argument("--port", type=int, help="TCP port of the API, likewise")
     parser = argparse.ArgumentParser(prog="rackwright", description="Provision bare metal with playbooks.")
+    parser.set_defaults(host=None, port=None)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, run, text in (
@@ -83,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         ("api", api, "run an API process alone"),
         ("conductor", conductor, "run a conductor alone"),
     ):
-        commands.add_parser(name, parents=[common], help=text, description=text).set_defaults(run=run)
+        commands.add_parser(name, parents=[common, place], help=text, description=text).set_defaults(run=run)
     far = commands.add_parser("worker", parents=[common], help=_WORKER, description=_WORKER)
     far.add_argument("--door", type=Path, required=True, metavar="SOCKET", help="socket that leads to the conductor")
     far.add_argument("--patience", type=float, default=20, metavar="SECONDS", help="silence after which it ends")
@@ -181,9 +185,7 @@ def _runner(settings: Settings, offer: Catalog) -> Iterator[Runner]:
     lease = settings.heartbeat_timeout - settings.heartbeat_interval
     ssh = Ssh(settings.execution_command, settings.execution_ssh_config, min(settings.execution_patience, lease))
     with contextlib.closing(here):
-        yield Elsewhere(
-            here, hosts=settings.execution_destinations, runs=runs, ssh=ssh, timeout=settings.run_timeout
-        )
+        yield Elsewhere(here, hosts=settings.execution_destinations, runs=runs, ssh=ssh, timeout=settings.run_timeout)
 
 
 def _settle() -> None:

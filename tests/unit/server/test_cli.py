@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rackwright.cli import CannotStart, claimed, prepare
+from rackwright.cli import CannotStart, claimed, main, prepare
 from rackwright.settings import Settings
 
 
@@ -47,3 +47,14 @@ def test_daemons_with_folders_of_their_own_may_share_a_server(tmp_path: Path) ->
     one, two = (settings(tmp_path / name, database_url="postgresql://db.example/r") for name in ("one", "two"))
     with claimed(one), claimed(two):
         assert one.database_file is None
+
+
+@pytest.mark.parametrize(("command", "speaks"), [("conductor", True), ("worker", False), ("db upgrade", False)])
+def test_only_what_has_to_do_with_the_api_takes_its_address_and_says_what_for(
+    command: str, speaks: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("--host ADDRESS" in told) is speaks
+    assert ("setting conductor_host" in told) is speaks
