@@ -40,8 +40,8 @@ _PR_SET_PDEATHSIG = 1
 _TOP = """Watch the fleet over the API. The environment says where and who, as for the command baremetal: OS_ENDPOINT
 (http://127.0.0.1:6385 by default), OS_AUTH_TYPE (none, http_basic or token), OS_USERNAME, OS_PASSWORD, OS_TOKEN,
 OS_CACERT. The key q ends it."""
-_HOST = """address of the API: where it listens, and what a conductor tells agents and BMCs unless settings name URLs; the
-name of a conductor is the setting conductor_host"""
+_HOST = """address of the API: where it listens, and what a conductor tells agents and BMCs unless settings name URLs;
+the name of a conductor is the setting conductor_host"""
 _WORKER = "carry out a run that a daemon on another host sends over ssh; it starts this by itself"
 _FOLDERS = ("http/boot", "http/images", "cache", "logs/deploy", "runs")
 

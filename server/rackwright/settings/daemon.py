@@ -56,7 +56,9 @@ class Settings(ExecutionSettings, FleetSettings, NovaSettings, RetentionSettings
     # The process
     state_dir: Path = Field(Path("/var/lib/rackwright"), description="Folder of everything that the daemon keeps.")
     database_url: str = Field(
-        "", description="sqlite://, postgresql:// or mariadb:// URL; empty: SQLite in the state directory.", repr=False
+        "",
+        description="sqlite://, postgresql:// or mariadb:// URL, @ in a password as %40; empty: SQLite in state_dir.",
+        repr=False,
     )
     host_ip: str = Field("127.0.0.1", description="Address that the API listens on.")
     port: int = Field(6385, ge=1, le=65535, description="TCP port that the API listens on.")

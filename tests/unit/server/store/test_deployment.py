@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
+from sqlalchemy import text
 
 from rackwright.store.deployment import KeyMissing, WrongKey, enter
 from rackwright.store.sealing import KeyUnusable
+from rackwright.store.session import open_engine
 
 Enter = Callable[[Path], bytes]
 
@@ -53,6 +55,17 @@ def test_a_host_without_a_key_gets_none_where_the_database_has_one(entered: Ente
     with pytest.raises(KeyMissing, match=f"{missing} is missing.* copy secret.key from another host"):
         entered(missing)
     assert not missing.exists()
+
+
+def test_where_the_key_is_lost_for_good_a_new_one_is_made_once_the_old_one_is_forgotten(
+    entered: Enter, database: str, tmp_path: Path
+) -> None:
+    lost = entered(tmp_path / "secret.key")
+    engine = open_engine(database)
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM deployment"))  # as docs/howto/several-conductors.md says
+    engine.dispose()
+    assert entered(tmp_path / "new.key") != lost
 
 
 def test_a_copy_of_the_key_with_a_line_end_is_the_same_key(entered: Enter, tmp_path: Path) -> None:
