@@ -1,19 +1,23 @@
 # Copyright: Rackwright contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that is started while its database is away: it is alive, says what it waits for, and then works."""
+"""A daemon whose database is away at its start, or lets it in no more: it is alive, says why, and then works."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import text
 
-from tests.integration.server.daemon_house import command, free_port, until
+from rackwright.store.session import open_engine
+from tests.integration.server.daemon_house import Daemon, command, free_port, until
 from tests.unit.server import databases
 
 PASSWORD = "canary%40%2F"
@@ -88,11 +92,41 @@ def test_it_is_alive_and_not_ready_until_the_database_is_there(waiting: Waiting)
     assert waiting.get("/readyz").json()["checks"]["database"] == "ok"
     assert waiting.get("/v1").headers["X-OpenStack-Ironic-API-Maximum-Version"]
     waiting.end()
-    text = waiting.log.read_text()
-    assert "canary" not in text and "Traceback" not in text
+    log = waiting.log.read_text()
+    assert "canary" not in log and "Traceback" not in log
 
 
 def test_it_can_be_stopped_while_it_waits_and_leaves_nobody_behind(waiting: Waiting) -> None:
     waiting.end()
     until(lambda: not waiting.tries(), 5, f"the end of {waiting.tries()}")
     assert not waiting.is_alive()
+
+
+def test_a_daemon_that_is_let_in_no_more_says_so_and_goes_on_when_it_is(
+    tmp_path: Path, server: databases.Server
+) -> None:
+    server.start()
+    engine = open_engine(server.recreate()).execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("CREATE ROLE guarded LOGIN SUPERUSER"))
+    engine.dispose()
+    rules = server.folder / "data" / "pg_hba.conf"
+    open_to_all = rules.read_text()
+    daemon = Daemon(tmp_path, database_url=server.url(databases.NAME).replace("tester@", "guarded@"))
+    try:
+        server.kill()
+        assert daemon.client.get("/readyz").json()["checks"]["database"] == "the database does not answer"
+        rules.write_text(f"local all guarded reject\n{open_to_all}")
+        server.start()
+        until(
+            lambda: "does not let the daemon in; correct database_url" in daemon.client.get("/readyz").text, 30, "a no"
+        )
+        answer = re.compile(r"conductor .*The database does not let the daemon in; .*pg_hba\.conf rejects connection")
+        until(lambda: answer.search(daemon.log.read_text()), 30, f"a line with the server's answer (see {daemon.log})")
+        rules.write_text(open_to_all)
+        assert server.process is not None
+        server.process.send_signal(signal.SIGHUP)
+        until(daemon.answers, 30, "the return")
+    finally:
+        rules.write_text(open_to_all)
+        assert daemon.stop() == 0
