@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -261,8 +262,11 @@ def _attempts(parts: Sequence[WaveAction], uuid: str, context: Data, door: str) 
 
 def _unexpected(error: Exception, where: str, context: Data) -> _Failed:
     Display().display(_masked(traceback.format_exc(), context))
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((frame for frame in reversed(frames) if "/ansible_collections/" in frame.filename), frames[-1])
     cause = f"{where} met an unexpected error, {type(error).__name__}: {error}"
-    return _Failed(_masked(cause, context), "See the log of this run for its place, and report it as a bug.")
+    cause += f" ({Path(place.filename).name}, line {place.lineno})"
+    return _Failed(_masked(cause, context), "Report it as a bug.")
 
 
 class _Reporter:

@@ -226,7 +226,7 @@ class NoFreeWorker(Unavailable):
 
 
 class TooManyOperations(Unavailable):
-    """{attempted} would exceed the limit of {limit} such operations at once; try again later."""
+    """{attempted} would exceed {setting}, the limit of {limit} such operations at once{whose}; try again later."""
 
 
 class OperationFailed(RackwrightError):

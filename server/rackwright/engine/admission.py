@@ -5,7 +5,7 @@
 No more nodes of one rack or BMC are worked on at once than the operator allows. What was begun goes on before more is
 begun, so that no agent waits long. The kinds of work that are to begin take turns, and no kind has all slots. Who comes
 when a run of the kind goes on, or many other runs, waits a little for others, since a run costs about as much for one
-node as for ten.
+node as for ten. What died is tried ever later, and so is a host that can carry out no runs.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 
 from rackwright.engine import hosts, waves
 from rackwright.engine.live import LiveRuns
+from rackwright.engine.rests import Rests, pause
 from rackwright.engine.waves import ASIDE, Lane, Ready, Wave
 from rackwright.engine.world import World
 from rackwright.settings import Settings
@@ -40,6 +41,15 @@ def places(node: Node, settings: Settings) -> frozenset[Place]:
     address = next((value for key, value in sorted(node.driver_info.items()) if key.endswith("_address")), None)
     named = {"rack": rack, "bmc": address}
     return frozenset((kind, str(name)) for kind, name in named.items() if name)
+
+
+LIMITS = {"rack": "max_running_per_rack", "bmc": "max_running_per_bmc"}
+"""The setting that limits how many nodes of a place runs work on at a time, by kind of place; 0 = none."""
+
+
+def limits_of(settings: Settings) -> dict[str, int]:
+    """Return the limits by kind of place."""
+    return {kind: getattr(settings, name) for kind, name in LIMITS.items()}
 
 
 def below_limits(
@@ -113,14 +123,15 @@ def grown(
 ) -> tuple[Sequence[Wave], datetime | None]:
     """Return the waves that are not to wait for others to join them, and when the first of the rest is such a one.
 
-    Waves of ``size`` nodes do not wait, nor those that are on their own because something went wrong.
+    Waves of ``size`` nodes do not wait for others, nor a node that is on its own. Those that died wait for a while.
     """
     used, found, ends = Counter(busy), list[Wave](), list[datetime]()
     for wave in formed:
-        troubled = wave.members[0].single or wave.members[0].attempts > 0
-        end = wave.since + COMPANY[(used[wave.lane] > 0) + loaded]
+        first, load = wave.members[0], (used[wave.lane] > 0) + loaded
+        alone = first.single or len(wave.members) >= size
+        end = wave.since + (pause(first.attempts) if first.attempts else COMPANY[0 if alone else load])
         used[wave.lane] += 1
-        if wave.since <= at < end and len(wave.members) < size and not troubled:
+        if wave.since <= at < end:
             ends.append(end)
         else:
             found.append(wave)
@@ -133,9 +144,10 @@ class Admission:
     def __init__(self, world: World, runs: LiveRuns) -> None:
         self._world = world
         self._runs = runs
+        self.rests = Rests()
         self._served: list[Lane] = []
         self.next_look: datetime | None = None
-        """When the first of the waves that still grow has grown long enough."""
+        """When the first of the waves that still grow, or rest, has done so for long enough."""
 
     def waves(self, ready: Sequence[Ready], *, free: int) -> Sequence[Wave]:
         """Return the waves that start now, at most ``free``."""
@@ -144,9 +156,12 @@ class Admission:
         busy = self._runs.lanes()
         loaded = 2 * free <= settings.run_slots
         size, at = settings.wave_size, self._world.clock()
-        ready_now, self.next_look = grown(formed, busy, loaded=loaded, size=size, at=at)
+        awake, rested = self.rests.awake(formed, at)
+        ready_now, old = grown(awake, busy, loaded=loaded, size=size, at=at)
+        self.next_look = min((each for each in (rested, old) if each is not None), default=None)
         slots, ordered = settings.run_slots, in_turns(ready_now, busy, self._served)
         chosen = choose(begun_first(ordered, busy, slots=slots), busy, free=free, slots=slots)
+        self.rests.tried(chosen, at)
         lanes = [wave.lane for wave in chosen]
         waiting = {wave.lane for wave in formed}
         self._served = [lane for lane in self._served if lane in waiting and lane not in lanes] + lanes
@@ -154,7 +169,7 @@ class Admission:
 
     def _below_limits(self, ready: Sequence[Ready]) -> Sequence[Ready]:
         settings = self._world.settings
-        limits = {"rack": settings.max_running_per_rack, "bmc": settings.max_running_per_bmc}
+        limits = limits_of(settings)
         if not ready or not any(limits.values()):
             return ready
         where: dict[str, frozenset[Place]] = {}

@@ -31,6 +31,7 @@ from rackwright.engine.membership import Fenced
 from rackwright.engine.power_sync import PLAYBOOK, PowerSync
 from rackwright.engine.progress import Progress
 from rackwright.engine.readiness import Readiness
+from rackwright.engine.rests import Rests
 from rackwright.engine.steadily import steadily
 from rackwright.engine.subjects import Subjects
 from rackwright.engine.waves import Wave
@@ -158,8 +159,9 @@ class Conductor:
         at = self._world.clock()
         for duty in self._duties:
             duty.perform(at)
-        heard, changed = self._news.is_set(), self._changes.happened()
-        self._news.clear()
+        if heard := self._news.is_set():
+            self._news.clear()  # what comes from now on is for the next look
+        changed = self._changes.happened()
         looks_due = self._next_look is not None and self._next_look <= at
         if not (heard or changed or looks_due):
             return
@@ -177,8 +179,8 @@ class Conductor:
         self._next_look = min((each for each in due if each is not None), default=None)
 
     def idle(self) -> bool:
-        """Tell whether no run goes on, and no look is to come."""
-        return len(self._runs) == 0 and self._looks.is_empty()
+        """Tell whether no run goes on, none has just ended, and no look is to come."""
+        return len(self._runs) == 0 and not self._news.is_set() and self._looks.is_empty()
 
     def _tick_safely(self) -> None:
         try:
@@ -250,8 +252,8 @@ class Conductor:
             self._runs.remove(run.run_id)
             return
         WAVE_NODES.note(len(members), phase=wave.phase.value)
-        playbook = f"rackwright.metal.{wave.phase}"
-        self._launch(run, playbook, RunListener(run, self._progress), lambda result: self._progress.ended(run, result))
+        listener = RunListener(run, self._progress, self._admission.rests)
+        self._launch(run, f"rackwright.metal.{wave.phase}", listener, lambda result: self._progress.ended(run, result))
 
     def _claim(self, wave: Wave, run_id: str, session: Session) -> dict[str, str]:
         """Return the operations that are ours now, by node."""
@@ -312,38 +314,39 @@ class Conductor:
             try:
                 result = self._runner.run(wanted, listener)
             except Exception as error:
-                logger.exception("A run broke off")
-                result = RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
-            result = self._judged(result)
+                result = RunResult.broken_off(error)
+            result = self._judged(wanted.host, result)
             labels["status"] = result.status.value
         return result
 
-    def _judged(self, result: RunResult) -> RunResult:
+    def _judged(self, host: str, result: RunResult) -> RunResult:
         """Return how a run ended: one that died while nobody could have carried it out was hindered.
 
-        Its nodes are blameless. They go on when the trouble is over, and have a rest until the next attempt.
+        Its nodes are blameless. They go on when the trouble is over; until then its host is tried ever later.
         """
-        if result.status not in (RunStatus.DIED, RunStatus.HINDERED):
+        suspicious = result.status in (RunStatus.DIED, RunStatus.HINDERED)
+        trouble = surroundings.trouble(self._world.settings.state_dir) if suspicious else None
+        if trouble is None and result.status is not RunStatus.HINDERED:
+            self._admission.rests.over(host)
             return result
-        trouble = surroundings.trouble(self._world.settings.state_dir)
-        if trouble is None and result.status is RunStatus.DIED:
-            return result
+        self._admission.rests.hindered(host, self._world.clock())
         logger.error(
             "A run was hindered and is tried again: %s", trouble or result.cause, extra={"cause": result.cause}
         )
-        time.sleep(AFTER_ERROR)
         return RunResult(RunStatus.HINDERED, cause=trouble or result.cause)
 
 
 class RunListener:
     """Stores what a run of a phase tells."""
 
-    def __init__(self, run: LiveRun, progress: Progress) -> None:
+    def __init__(self, run: LiveRun, progress: Progress, rests: Rests) -> None:
         self._run = run
         self._progress = progress
+        self._rests = rests
 
     def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
-        """Store lines."""
+        """Store lines, which show that the host carries out runs."""
+        self._rests.over(self._run.host)
         self._progress.lines(self._run, said)
 
     def reached(self, mark: str) -> None:

@@ -21,11 +21,9 @@ OTHERS = "*"
 def host_of(node: Node, settings: Settings) -> str:
     """Return the execution host of a node; empty: the conductor's own host.
 
-    A name that the node gives and ``execution_hosts`` does not know is returned as it is: its run will fail, and say
-    why. It must not run somewhere else without a word.
+    A name that the node gives and ``execution_hosts`` does not know, be it empty, is returned as it is: its step will
+    fail, and say why. It must not run somewhere else without a word.
     """
-    if not settings.execution_hosts:
-        return ""
     if named := node.properties.get(settings.execution_host_property):
         return str(named)
     return next((name for name in (node.conductor_group, OTHERS) if name and name in settings.execution_hosts), "")
@@ -33,8 +31,11 @@ def host_of(node: Node, settings: Settings) -> str:
 
 def placed(ready: Sequence[Ready], world: World) -> Sequence[Ready]:
     """Return the same operations, each with its execution host."""
-    if not ready or not world.settings.execution_hosts:
+    if not ready:
         return ready
+    settings = world.settings
+    having = None if settings.execution_hosts else settings.execution_host_property
     with reading(world.database) as session:
-        hosts = {uuid: host_of(node, world.settings) for uuid, _, node in work.whereabouts(session=session)}
+        found = work.whereabouts(having=having, session=session)
+    hosts = {uuid: host_of(node, settings) for uuid, _, node in found}
     return [replace(one, host=hosts.get(one.operation, "")) for one in ready]

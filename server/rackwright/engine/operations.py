@@ -240,15 +240,27 @@ def requeue(operation: Operation, node: Node, cause: str, *, session: Session, w
     failed = Failed(
         step.key if step else "",
         f"the playbook run died {operation.attempts} times, the last time with this node alone: {cause}",
-        "See the run's folder in the state directory, below runs, and the log of the conductor.",
+        f"See the log of the conductor{_folder(operation, world)}; correct the cause and repeat the operation.",
     )
     operation.attempts = 0
     end_step(operation, node, failed, session=session, world=world)
 
 
+def _folder(operation: Operation, world: World) -> str:
+    """Return where else the cause of a run's death can be found; nothing where its folder is gone."""
+    folder = f"runs/{operation.run_id}"
+    return f", and {folder} in the state directory" if (world.settings.state_dir / folder).is_dir() else ""
+
+
 def give_back(operation: Operation) -> None:
     """Take the operation from a run that was ended on purpose; nothing happened to it."""
     _release(operation)
+
+
+def hold_up(operation: Operation, node: Node, why: str, *, world: World) -> None:
+    """Take the operation from a run that its host could not carry out; it waits until the host can."""
+    _release(operation)
+    timeline.hold_up(operation, node, why, at=world.clock())
 
 
 def leave_wave(operation: Operation) -> None:

@@ -278,14 +278,15 @@ def _asker(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_limit(node: Node, phase: Phase, verb: str, *, session: Session, settings: Settings) -> None:
     if phase is Phase.DEPLOY:
-        states, limit = _DEPLOYING, settings.max_concurrent_deploy
+        states, setting = _DEPLOYING, "max_concurrent_deploy"
     elif phase is Phase.UNDEPLOY or (phase is Phase.CLEAN and verb != AUTOMATED):
-        states, limit = _CLEANING, settings.max_concurrent_clean
+        states, setting = _CLEANING, "max_concurrent_clean"
     else:
         return
     group = node.conductor_group if settings.max_concurrent_per_conductor_group else None
-    if work.count_in(states, group=group, session=session) >= limit:
-        raise TooManyOperations(attempted=f"Verb {verb}", limit=limit)
+    if work.count_in(states, group=group, session=session) >= (limit := getattr(settings, setting)):
+        whose = "" if group is None else f" in conductor group {group!r}"
+        raise TooManyOperations(attempted=f"Verb {verb}", limit=limit, setting=setting, whose=whose)
 
 
 def _take(node: Node, *, session: Session, settings: Settings) -> None:

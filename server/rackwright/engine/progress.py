@@ -204,8 +204,10 @@ class Progress:
     def _end(self, run: LiveRun, operation: Operation, node: Node, *, result: RunResult, session: Session) -> None:
         last = run.position + len(run.steps) - 1
         match result.status:
-            case RunStatus.CANCELLED | RunStatus.HINDERED:
+            case RunStatus.CANCELLED:
                 operations.give_back(operation)
+            case RunStatus.HINDERED:
+                operations.hold_up(operation, node, result.cause, world=self._world)
             case RunStatus.FINISHED if node.uuid in result.failed:
                 step = operations.current(operation)
                 failed = Failed(step.key if step else "", result.failed[node.uuid])

@@ -34,8 +34,7 @@ class Activity(StrEnum):
 
 def note(operation: Operation, node: Node, activity: Activity, *, at: datetime) -> None:
     """Add what begins now to the timeline, and show it on the node."""
-    step = operation.steps[operation.position] if operation.position < len(operation.steps) else None
-    key = f"{step['interface']}.{step['name']}" if step else None
+    key = _key(operation)
     last = operation.timeline[-1] if operation.timeline else {}
     run = operation.run_id if activity is Activity.RUNS else None
     if (last.get("step"), last.get("activity")) == (key, activity.value):
@@ -44,14 +43,41 @@ def note(operation: Operation, node: Node, activity: Activity, *, at: datetime) 
         _end_step(operation, at)
     entry = {"at": at.isoformat(), "step": key, "activity": activity.value, "run": run}
     operation.timeline = [*operation.timeline, entry]
+    _show(operation, node, entry)
+
+
+def hold_up(operation: Operation, node: Node, why: str, *, at: datetime) -> None:
+    """Note that the run which begins the last entry could not be carried out: the node is queued, and ``why``.
+
+    However often that happens, it remains one entry, with the last reason.
+    """
+    before = list(operation.timeline)
+    begin = at.isoformat()
+    if before and before[-1]["activity"] == Activity.RUNS:
+        before.pop()
+    if before and "why" in before[-1] and before[-1]["step"] == _key(operation):
+        begin = before.pop()["at"]
+    entry = {"at": begin, "step": _key(operation), "activity": Activity.QUEUED.value, "run": None, "why": why}
+    operation.timeline = [*before, entry]
+    _show(operation, node, entry)
+
+
+def _key(operation: Operation) -> str | None:
+    """Return the step that the operation is at; None at its end."""
+    step = operation.steps[operation.position] if operation.position < len(operation.steps) else None
+    return f"{step['interface']}.{step['name']}" if step else None
+
+
+def _show(operation: Operation, node: Node, entry: Mapping[str, Any]) -> None:
     shown = {
         "phase": operation.phase,
-        "step": key,
+        "step": entry["step"],
         "index": operation.position,
         "count": len(operation.steps),
-        "activity": activity.value,
+        "activity": entry["activity"],
         "since": entry["at"],
         "started_at": operation.started_at.isoformat(),
+        **({"why": entry["why"]} if "why" in entry else {}),
     }
     node.driver_internal_info = {**node.driver_internal_info, SHOWN: shown}
 

@@ -27,7 +27,6 @@ from rackwright.domain.errors import Invalid
 from rackwright.domain.outcomes import cut
 from rackwright.runner.base import Listener, PlaybookRun, RunResult, RunStatus
 from rackwright.runner.forkserver import ForkServer
-from rackwright.telemetry.surroundings import hindrance
 
 logger = logging.getLogger(__name__)
 
@@ -111,11 +110,7 @@ class AnsibleRunner:
                 events = Events(listener, teller)
                 result = self._play(folder, run, events)
         except Exception as error:  # the run must end with a result, whatever ansible-runner meets
-            if cause := hindrance(error):
-                result = RunResult(RunStatus.HINDERED, cause=cause)
-            else:
-                logger.exception("A run could not be carried out", extra={"run": run.run_id})
-                result = RunResult(RunStatus.DIED, cause=f"{type(error).__name__}: {error}")
+            result = RunResult.broken_off(error)
         if result.status is not RunStatus.DIED:
             shutil.rmtree(folder, ignore_errors=True)
         return result

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
+
+from rackwright.telemetry.surroundings import hindrance
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class RunStatus(StrEnum):
     CANCELLED = "cancelled"
     """The daemon ended it."""
     HINDERED = "hindered"
-    """This host could not carry it out, for a reason that has nothing to do with its nodes: a full disk, for one."""
+    """Its host could not carry it out, for a reason that has nothing to do with its nodes: a full disk, for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,14 @@ class RunResult:
     """Host to cause, for tasks that ran host by host."""
     cause: str = ""
     """Why it died, or what hindered it."""
+
+    @classmethod
+    def broken_off(cls, error: Exception, *, where: str = "") -> RunResult:
+        """Return how a run ended that an exception has ended; ``where``: at which execution host."""
+        if cause := hindrance(error):
+            return cls(RunStatus.HINDERED, cause=cause)
+        logger.error("A run broke off", exc_info=error, extra={"host": where} if where else None)
+        return cls(RunStatus.DIED, cause=": ".join(filter(None, (where, type(error).__name__, str(error)))))
 
 
 class Listener(Protocol):

@@ -7,6 +7,9 @@ forwards. Nothing is secret but what the door answers, so no secret is in a file
 
 The worker ends when it has heard nothing for ``patience`` seconds. Whoever lost a worker waits that long before it says
 so: by then nothing goes on any more, and the leg can be repeated.
+
+A run begins when a worker of our version has said that it is there. What goes wrong before that has touched no machine:
+the run was hindered, and the host is to blame. What goes wrong later is a death.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -66,10 +70,16 @@ class Ssh:
             "ServerAliveInterval": max(1, self.patience // 4),
         }
         told = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        config = ["-F", str(self.config)] if self.config else []
-        launcher = ["setpriv", "--pdeathsig", "KILL", "ssh", "-T", "-a", "-x"]
+        launcher = ["setpriv", "--pdeathsig", "KILL", *self._ssh(), "-T", "-a", "-x"]
         remote = f"{self.command} --door {place} --patience {self.patience}"
-        return [*launcher, *config, *told, "-R", f"{place}:{run.door}", "--", destination, remote]
+        return [*launcher, *told, "-R", f"{place}:{run.door}", "--", destination, remote]
+
+    def trial(self, destination: str) -> str:
+        """Return the command line by which an operator sees whether a worker can be started."""
+        return shlex.join([*self._ssh(), destination]) + f" {self.command} --help"
+
+    def _ssh(self) -> list[str]:
+        return ["ssh", *(["-F", str(self.config)] if self.config else [])]
 
 
 class Elsewhere:
@@ -91,8 +101,10 @@ class Elsewhere:
             except HostUnusable as error:
                 logger.warning("An execution host cannot take a run", extra={"host": destination, "cause": str(error)})
                 reasons.append(str(error))
-        text = " ".join(reasons) or f"execution_hosts does not name {run.host!r}; add it, or correct the node"
-        return RunResult(RunStatus.DIED, cause=cut(text, _CAUSE_LIMIT))
+        if reasons:
+            return RunResult(RunStatus.HINDERED, cause=cut(" ".join(reasons), _CAUSE_LIMIT))
+        text = f"execution_hosts does not name {run.host!r}, which the node names; add it there, or correct the node"
+        return RunResult(RunStatus.FINISHED, failed=dict.fromkeys(run.nodes, text))
 
     def _destinations(self, host: str) -> Iterator[str]:
         """Yield the destinations of a host, beginning with another one each time."""
@@ -112,8 +124,7 @@ class Elsewhere:
                 with Teller(listener) as teller:
                     result = self._play(folder, run, channel=channel, events=Events(listener, teller))
             except Exception as error:  # the run must end with a result, whatever the other host tells
-                logger.exception("A run could not be carried out", extra={"run": run.run_id, "host": destination})
-                result = RunResult(RunStatus.DIED, cause=f"{destination}: {type(error).__name__}: {error}")
+                result = RunResult.broken_off(error, where=destination)
         if result.status is not RunStatus.DIED:
             shutil.rmtree(folder, ignore_errors=True)
         return result
@@ -132,12 +143,12 @@ class Elsewhere:
             what = "cannot be reached" if status == UNREACHED else "cannot run playbooks"
             raise HostUnusable(
                 f"Execution host {destination} {what}: {told}. As the daemon's user, see that "
-                f"'ssh {destination} {self._ssh.command} --help' works, then repeat the operation."
+                f"'{self._ssh.trial(destination)}' works; the run is tried again until then."
             ) from None
         if version != __version__:
             raise HostUnusable(
                 f"Execution host {destination} has rackwright {version}, and the daemon is {__version__}: install "
-                f"rackwright {__version__} there, then repeat the operation."
+                f"rackwright {__version__} there; the run is tried again until then."
             )
         return door
 

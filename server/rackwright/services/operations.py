@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rackwright.domain.errors import NodeNotFound
 from rackwright.engine import timeline
+from rackwright.engine.admission import LIMITS, Place, limits_of, places
+from rackwright.engine.hosts import host_of
 from rackwright.services import access
 from rackwright.services.context import Context
 from rackwright.store import node as nodes
 from rackwright.store import operation as operations
+from rackwright.store import work
 from rackwright.store.columns import now
 from rackwright.store.node import Node
 from rackwright.store.operation import UNFINISHED, Operation, OperationStatus
@@ -24,6 +28,8 @@ _WHY = {
     OperationStatus.READY: "It is ready, and queued until a conductor has a free run for it.",
     OperationStatus.RUNNING: "A playbook run has it.",
 }
+_LIMITED = "It is ready, and waits until runs work on fewer nodes of the {kind} {place}: {setting} is {limit}."
+_HINDERED = "It is ready, and waits until runs can be carried out: {why}"
 _WHY_WAITING = {
     "agent": "It waits for the next heartbeat of its agent: the machine boots, or the agent works.",
     "inspection": "It waits for the inspection report of its agent.",
@@ -46,7 +52,7 @@ def timeline_of(ident: str, *, context: Context) -> dict[str, Any]:
     return {
         "node_uuid": node.uuid,
         "provision_state": node.provision_state,
-        "now": _now(node, found),
+        "now": _now(node, found, context),
         "operations": [
             {**each.model_dump(mode="json", include=set(_TOLD)), **timeline.told(each, at=at)} for each in found
         ],
@@ -60,7 +66,7 @@ def _found(ident: str, context: Context) -> tuple[Node, Sequence[Operation]]:
     return node, operations.of_node(node.id or 0, session=context.session)
 
 
-def _now(node: Node, found: Sequence[Operation]) -> dict[str, Any] | None:
+def _now(node: Node, found: Sequence[Operation], context: Context) -> dict[str, Any] | None:
     """Return what the node does now, why it does not go on, and until when; None where nothing goes on."""
     under_way = [each for each in found if each.status in UNFINISHED]
     if not under_way:
@@ -68,6 +74,8 @@ def _now(node: Node, found: Sequence[Operation]) -> dict[str, Any] | None:
     operation = under_way[-1]
     status = OperationStatus(operation.status)
     why = _WHY_WAITING[operation.waits_for] if status is OperationStatus.WAITING else _WHY[status]
+    if status is OperationStatus.READY:
+        why = next(_obstacles(node, context), why)
     shown = node.driver_internal_info.get(timeline.SHOWN) or {}
     steps = operation.steps[operation.position : operation.position + 1]
     return {
@@ -80,3 +88,19 @@ def _now(node: Node, found: Sequence[Operation]) -> dict[str, Any] | None:
         "why": why,
         **operation.model_dump(mode="json", include=set(_WAITS)),
     }
+
+
+def _obstacles(node: Node, context: Context) -> Iterator[str]:
+    """Yield what keeps a node from a run that is ready: a limit of what it shares, or the trouble of its host."""
+    settings = context.settings
+    host, mine, limits = host_of(node, settings), places(node, settings), limits_of(settings)
+    taken, hindered = Counter[Place](), list[str]()
+    for _, status, other in work.whereabouts(session=context.session):
+        if status == OperationStatus.RUNNING:
+            taken.update(mine & places(other, settings))
+        elif host_of(other, settings) == host:
+            hindered += filter(None, [(other.driver_internal_info.get(timeline.SHOWN) or {}).get("why")])
+    for kind, place in sorted(mine):
+        if limits[kind] and taken[kind, place] >= limits[kind]:
+            yield _LIMITED.format(kind=kind, place=place, setting=LIMITS[kind], limit=limits[kind])
+    yield from (_HINDERED.format(why=why) for why in hindered)

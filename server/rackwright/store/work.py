@@ -125,11 +125,13 @@ def count_in(states: Collection[str], *, group: str | None = None, session: Sess
     return session.exec(counted).one()
 
 
-def whereabouts(*, session: Session) -> Sequence[tuple[str, str, Node]]:
-    """Return UUID, status and node of the operations that run or are ready."""
+def whereabouts(*, having: str | None = None, session: Session) -> Sequence[tuple[str, str, Node]]:
+    """Return UUID, status and node of the operations that run or are ready; only of nodes ``having`` this property."""
     wanted = select(Operation.uuid, Operation.status, Node).join(Node, col(Operation.node_id) == col(Node.id))
-    under_way = col(Operation.status).in_((OperationStatus.READY, OperationStatus.RUNNING))
-    return session.exec(wanted.where(under_way)).all()
+    wanted = wanted.where(col(Operation.status).in_((OperationStatus.READY, OperationStatus.RUNNING)))
+    if having is not None:
+        wanted = wanted.where(col(Node.properties)[having].as_string().is_not(None))
+    return session.exec(wanted).all()
 
 
 def deserted(busy: Collection[str], host: str, *, session: Session) -> Sequence[Node]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,13 @@ def test_a_node_that_fails_leaves_the_run_and_stops_no_other(stage: Stage) -> No
     failed = next(line for line in run.lines if line["event"] == "failed")
     assert failed["cause"].startswith("could not take the step power.set_power_state: driver_info/fake_fail asks")
     assert failed["action"] == "Remove fake_fail."
+
+
+def test_an_unexpected_error_tells_its_place_since_the_run_leaves_no_log(stage: Stage) -> None:
+    stage.node("odd", steps=[READ], node={"driver_info": {"fake_delay": 1e300}})
+    (failed,) = (line for line in stage.play([READ]).lines if line["event"] == "failed")
+    assert re.search(r"unexpected error, OverflowError: .* \(_fake\.py, line \d+\)$", failed["cause"])
+    assert failed["action"] == "Report it as a bug."
 
 
 def test_a_node_that_is_slower_than_its_wave_falls_behind(stage: Stage) -> None:

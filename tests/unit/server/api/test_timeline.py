@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,6 +78,51 @@ def test_a_waiting_node_says_for_what_and_until_when(house: House, waits_for: st
         assert now["waits_for"] == waits_for
         assert datetime.fromisoformat(now["deadline_at"]) == at(1800)
         assert datetime.fromisoformat(now["wake_at"]) == at(70)
+
+
+READY, RUNNING = OperationStatus.READY.value, OperationStatus.RUNNING.value
+
+
+def queued(house: House, columns: dict[str, Any], *others: tuple[str, str, dict[str, Any]]) -> str:
+    """Return why a node is queued beside others, each with the status of its operation, why, and its columns."""
+    with writing(house.parts.engine) as session:
+        for number, (status, why, more) in enumerate([(READY, "", {"name": "web-1", **columns}), *others]):
+            shown = {"operation": {"activity": "queued", **({"why": why} if why else {})}}
+            node = Node(**{"name": f"other-{number}", "driver": "fake-hardware", "driver_internal_info": shown, **more})
+            session.add(node)
+            session.flush()
+            session.add(Operation(node_id=node.id or 0, phase="deploy", steps=STEPS, status=status))
+        session.commit()
+    return str(house.client.get("/rackwright/v1/nodes/web-1/timeline").json()["now"]["why"])
+
+
+@pytest.mark.parametrize(
+    ("shared", "setting"),
+    [
+        ({"properties": {"rack": "r7"}}, "max_running_per_rack"),
+        ({"driver_info": {"redfish_address": "https://192.0.2.1"}}, "max_running_per_bmc"),
+    ],
+)
+def test_a_node_that_is_queued_because_of_a_limit_names_it(
+    tmp_path: Path, shared: dict[str, Any], setting: str
+) -> None:
+    house = House(tmp_path, **{setting: 2})
+    busy = [(RUNNING, "", {"name": f"busy-{number}", **shared}) for number in range(2)]
+    why = queued(house, shared, *busy)
+    assert f"{setting} is 2" in why and ("r7" in why or "192.0.2.1" in why)
+
+
+def test_a_node_below_its_limits_waits_for_a_free_run(tmp_path: Path) -> None:
+    house = House(tmp_path, max_running_per_rack=2)
+    r7, r8 = ({"properties": {"rack": name}} for name in ("r7", "r8"))
+    assert "free run" in queued(house, r7, (RUNNING, "", r7), (RUNNING, "", r8), (READY, "", r7))
+
+
+def test_a_node_whose_host_is_away_tells_so_though_another_one_was_tried(tmp_path: Path) -> None:
+    house = House(tmp_path, execution_hosts={"rack7": "a", "rack8": "b"})
+    here, there = ({"conductor_group": name} for name in ("rack7", "rack8"))
+    why = queued(house, here, (READY, "b cannot be reached", there), (READY, "a cannot be reached", here))
+    assert why == "It is ready, and waits until runs can be carried out: a cannot be reached"
 
 
 def test_what_is_over_ends_where_it_ended_and_nothing_goes_on(house: House) -> None:

@@ -122,10 +122,17 @@ def test_nodes_wait_a_little_for_others_while_there_is_enough_to_do(runs: int, l
     assert grown([wave], busy, loaded=loaded, size=2, at=wave.since) == ([wave], None), "it is full"
 
 
-@pytest.mark.parametrize("trouble", [{"alone": True}, {"attempts": 1, "before": "run-1"}])
-def test_nodes_in_trouble_do_not_wait_for_others(trouble: dict[str, Any]) -> None:
-    (wave,) = form([ready(1, **trouble)], size=9)
+def test_a_node_on_its_own_does_not_wait_for_others() -> None:
+    (wave,) = form([ready(1, alone=True)], size=9)
     assert grown([wave], Counter({wave.lane: 1}), loaded=True, size=9, at=wave.since) == ([wave], None)
+
+
+@pytest.mark.parametrize(("attempts", "seconds"), [(1, 1), (2, 2), (5, 16), (7, 60), (10**6, 60)])
+def test_what_died_is_tried_again_ever_later(attempts: int, seconds: float) -> None:
+    (wave,) = form([ready(1, attempts=attempts, before="run-1")], size=1)
+    end = wave.since + timedelta(seconds=seconds)
+    assert grown([wave], Counter(), loaded=False, size=1, at=end - timedelta(milliseconds=1)) == ([], end)
+    assert grown([wave], Counter(), loaded=False, size=1, at=end) == ([wave], None)
 
 
 def test_those_who_come_during_a_run_share_the_next_one(house: EngineHouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +202,7 @@ def test_limits_of_each_conductor_group_are_its_own(tmp_path: Path) -> None:
     house = EngineHouse(tmp_path, max_concurrent_deploy=1, max_concurrent_per_conductor_group=True)
     house.node(provision_state="wait call-back", conductor_group="a")
     house.verb(house.node(provision_state="available", conductor_group="b"), "active")
-    with pytest.raises(TooManyOperations, match="1"):
+    with pytest.raises(TooManyOperations, match="limit of 1 such operations at once in conductor group 'a'"):
         house.verb(house.node(provision_state="available", conductor_group="a"), "active")
     house.close()
 

@@ -16,6 +16,7 @@ from rackwright.domain.outcomes import Failed, Learned, WaitFor, Waiting
 from rackwright.domain.steps import StepRequest
 from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import conductor
+from rackwright.engine.rests import LONGEST
 from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
 from tests.unit.server.engine.engine_house import STEPS, EngineHouse, step
@@ -148,16 +149,15 @@ class Hindered:
         return self._runner.run(run, listener)
 
 
-def test_a_run_that_was_hindered_counts_for_no_node(
-    plant: EngineHouse, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(conductor, "AFTER_ERROR", 0.01)
+def test_a_run_that_was_hindered_counts_for_no_node(plant: EngineHouse, caplog: pytest.LogCaptureFixture) -> None:
     uuid = plant.node(provision_state="manageable")
     plant.conductor.drop()
     plant.conductor = conductor.Conductor(plant.world, Hindered(plant.runner, 2 * LAST_ATTEMPT))
     plant.conductor.start()
     clean(plant, uuid, ("firmware.update",))
-    plant.settle()
+    for _ in range(2 * LAST_ATTEMPT + 1):
+        plant.settle()
+        plant.clock.turn(LONGEST)
     assert (plant.look(uuid).provision_state, plant.look(uuid).last_error) == ("manageable", None)
     assert plant.steps_of(uuid) == ["firmware.update"]
     assert caplog.text.count("hindered and is tried again: the disk is full; free space on it") == 2 * LAST_ATTEMPT

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from rackwright.engine.hosts import host_of
+from rackwright.engine.hosts import host_of, placed
 from rackwright.engine.waves import form
 from rackwright.settings import Settings
 from rackwright.store.node import Node
+from tests.unit.server.engine.engine_house import EngineHouse
 from tests.unit.server.engine.test_waves import ready
 
 HOSTS = {"rack7": "a b", "rack8": "c", "*": "d"}
@@ -35,8 +36,16 @@ def test_a_property_goes_before_the_group_and_the_group_before_the_others(
 
 
 def test_runs_stay_here_where_nothing_else_is_said() -> None:
-    assert host({}, "rack7", execution_host="rack8") == ""
+    assert host({}, "rack7") == ""
     assert host({"rack8": "c"}, "rack7") == ""
+
+
+def test_a_node_that_names_a_host_goes_nowhere_else_where_there_are_none(house: EngineHouse) -> None:
+    members = []
+    for properties in ({"execution_host": "rack7"}, {"execution_host": None}, {"rack": "7"}):
+        uuid = house.node(provision_state="available", properties=properties)
+        members.append(ready(1, operation=house.verb(uuid, "active").uuid))
+    assert [one.host for one in placed(members, house.world)] == ["rack7", "", ""]
 
 
 def test_nodes_of_different_hosts_share_no_run() -> None:

@@ -185,7 +185,7 @@ def test_deployments_above_the_limit_are_refused(house: EngineHouse) -> None:
     for _ in range(house.settings.max_concurrent_deploy):
         house.node(provision_state="wait call-back")
     uuid = house.node(provision_state="available")
-    with pytest.raises(TooManyOperations, match="250"):
+    with pytest.raises(TooManyOperations, match="would exceed max_concurrent_deploy, the limit of 250 "):
         house.verb(uuid, "active")
 
 
@@ -193,7 +193,7 @@ def test_undeploys_above_the_limit_of_cleanings_are_refused(house: EngineHouse) 
     for _ in range(house.settings.max_concurrent_clean):
         house.node(provision_state="clean wait")
     uuid = house.node(provision_state="active")
-    with pytest.raises(TooManyOperations, match="50"):
+    with pytest.raises(TooManyOperations, match="would exceed max_concurrent_clean, the limit of 50 "):
         house.verb(uuid, "deleted")
 
 

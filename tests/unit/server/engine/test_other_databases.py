@@ -26,6 +26,7 @@ from tests.unit.server.engine.test_allocation import (
     test_no_two_allocations_get_the_same_node,
     test_undeploying_removes_the_allocation,
 )
+from tests.unit.server.engine.test_hosts import test_a_node_that_names_a_host_goes_nowhere_else_where_there_are_none
 from tests.unit.server.engine.test_life_cycle import (
     test_a_failed_step_is_told_with_step_cause_and_next_action,
     test_a_node_goes_from_enroll_to_an_instance_and_back,
@@ -62,6 +63,7 @@ __all__ = (
     "test_a_machine_that_was_switched_off_by_hand_is_switched_on_again",
     "test_a_node_goes_from_enroll_to_an_instance_and_back",
     "test_a_node_in_the_middle_of_nothing_is_freed_at_start_with_a_reason",
+    "test_a_node_that_names_a_host_goes_nowhere_else_where_there_are_none",
     "test_a_node_that_waits_can_be_deleted_and_its_operation_ends",
     "test_a_poll_looks_again_when_its_time_has_come_but_not_for_ever",
     "test_a_waiting_node_holds_nothing_and_goes_on_with_a_heartbeat",

@@ -16,6 +16,7 @@ from rackwright.engine import operations, plan, recovery
 from rackwright.engine.composition import loaded
 from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.progress import Progress
+from rackwright.engine.rests import LONGEST
 from rackwright.engine.subjects import Subjects, UnknownRun
 from rackwright.engine.waves import LAST_ATTEMPT
 from rackwright.runner.base import RunResult, RunStatus
@@ -68,11 +69,32 @@ def test_a_poisonous_node_fails_alone_and_its_wave_goes_on(house: EngineHouse) -
     house.script[f"{uuids[3]} deploy.write_image"] = poison
     for uuid in uuids:
         house.verb(uuid, "active")
+    house.clock.turn(LONGEST)
     house.settle()
     states = [house.look(uuid).provision_state for uuid in uuids]
     assert states == ["active"] * 3 + ["deploy failed"] + ["active"] * 4
     text = house.look(uuids[3]).last_error or ""
     assert "deploy.write_image" in text and f"died {LAST_ATTEMPT} times" in text and "the worker was killed" in text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_step_whose_runs_died_names_the_folder_of_the_last_one_only_if_it_is_there(
+    house: EngineHouse, kept: bool
+) -> None:
+    def die(_: str) -> None:
+        if kept:
+            (house.settings.state_dir / "runs" / house.runner.runs[-1].run_id).mkdir(parents=True)
+        raise Death("the worker was killed")
+
+    uuid = house.node(provision_state="available")
+    house.script["deploy.write_image"] = die
+    house.verb(uuid, "active")
+    house.clock.turn(LONGEST)
+    house.settle()
+    text = house.look(uuid).last_error or ""
+    runs = [run.run_id for run in house.runner.runs if any(each["name"] == "write_image" for each in run.steps)]
+    assert (f"runs/{runs[-1]} in the state directory" in text) is kept
+    assert "log of the conductor" in text and ("runs/" in text) is kept
 
 
 def test_progress_forgets_earlier_deaths(house: EngineHouse) -> None:
@@ -90,6 +112,7 @@ def test_progress_forgets_earlier_deaths(house: EngineHouse) -> None:
     for name in deaths:
         house.script[name] = fragile(name)
     house.verb(uuid, "active")
+    house.clock.turn(LONGEST)
     house.settle()
     assert house.look(uuid).provision_state == "active"
 
@@ -99,6 +122,7 @@ def test_a_run_that_cannot_store_its_lines_is_tried_again(house: EngineHouse) ->
     bad = iter((Learned({"power_state": object()}), None))  # no JSON can hold it
     house.script["deploy.write_image"] = lambda _: next(bad)
     house.verb(uuid, "active")
+    house.clock.turn(LONGEST)
     house.settle()
     assert house.look(uuid).provision_state == "active"
 
