@@ -51,6 +51,9 @@ def check(directory: Path, *, images: int | None = 1, erased: bool = True) -> li
     while the power is off, no agent may run without a medium or a network that it came from, and none may be left in
     the drive when the disk's system starts.
 
+    A deployment that failed may be tried again: an image that has never run may be written once more where it was,
+    without an erasure, by an agent that came from another medium, as each operation has one of its own.
+
     Args:
         directory: the folder of the rack.
         images: how many images each machine must have got; it must run the last one. None: any number.
@@ -128,7 +131,7 @@ def _boots(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _erased(entries: Sequence[Entry]) -> Iterator[str]:
     clean = False
-    for entry in entries:
+    for entry in _without_retries(entries):
         if entry["what"] == "erased":
             clean = True
         elif entry["what"] == "image written":
@@ -137,8 +140,24 @@ def _erased(entries: Sequence[Entry]) -> Iterator[str]:
             clean = False
 
 
+def _without_retries(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield all but the images that were written once more because their deployment had failed."""
+    medium = None
+    unused: tuple[str, str | None] | None = None  # the image that has not run yet, and what its agent came from
+    for entry in entries:
+        if entry["what"] == "boots":
+            medium = entry.get("found")
+        if entry["what"] == "image written":
+            before, unused = unused, (entry["sum"], medium)
+            if before and before[0] == entry["sum"] and before[1] != medium:
+                continue
+        elif entry["what"] == "erased" or (entry["what"] == "boots" and entry["from"] == "image"):
+            unused = None
+        yield entry
+
+
 def _images(entries: Sequence[Entry], wanted: int) -> list[str]:
-    written = [entry for entry in entries if entry["what"] == "image written"]
+    written = [entry for entry in _without_retries(entries) if entry["what"] == "image written"]
     texts = [] if len(written) == wanted else [f"{len(written)} images were written, expected were {wanted}"]
     boots: Mapping[str, Any] = next((entry for entry in reversed(entries) if entry["what"] == "boots"), {})
     if wanted and boots.get("from") != "image":

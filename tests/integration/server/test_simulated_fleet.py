@@ -59,3 +59,25 @@ def test_machines_become_active_though_one_request_in_ten_fails(tmp_path: Path) 
         struck = [entry for machine in rack.machines for entry in rack.happened("fault", machine["name"])]
         assert len(struck) > 10
         until(lambda: not check(rack.folder), 10, f"clean histories in {rack.folder}")
+
+
+def test_a_deployment_that_failed_may_be_tried_again(tmp_path: Path) -> None:
+    with fleet(tmp_path, 2) as (rack, daemon):
+        uuids = daemon.enroll()
+        for verb, state in (("manage", "manageable"), ("inspect", "manageable"), ("provide", "available")):
+            daemon.bring(uuids, verb, state, PATIENCE)
+        rack.faults(
+            {"fault": "step-fails", "machines": "node-1", "step": "write_image", "times": 1},
+            {"fault": "step-fails", "machines": "node-2", "step": "image.install_bootloader", "times": 1},
+        )
+        daemon.verb(uuids, "active")
+        until(lambda: _all_in("deploy failed", daemon), PATIENCE, "two failures")
+        daemon.verb(uuids, "active")
+        until(lambda: _all_in("active", daemon), PATIENCE, "two instances")
+        assert {len(rack.happened("image written", name)) for name in ("node-1", "node-2")} == {2}
+        until(lambda: not check(rack.folder), 10, f"clean histories in {rack.folder}")
+
+
+def _all_in(state: str, daemon: Fleet) -> bool:
+    nodes = daemon.nodes().values()
+    return all(node["provision_state"] == state and not node["reservation"] for node in nodes)

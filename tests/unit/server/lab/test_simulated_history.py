@@ -13,7 +13,7 @@ from rackwright_lab.simulated.history import Entry, History, check
 
 GOOD: list[Entry] = [
     {"what": "power", "state": "On"},
-    {"what": "boots", "from": "disc", "media": ["a.iso"]},
+    {"what": "boots", "from": "disc", "found": "a.iso", "media": ["a.iso"]},
     {"what": "agent starts"},
     {"what": "command begins", "command": "clean.execute_clean_step", "step": "erase_devices", "quick": False},
     {"what": "erased", "step": "erase_devices"},
@@ -74,6 +74,38 @@ def test_a_bad_history_is_told(tmp_path: Path, entries: list[Entry], text: str) 
 def test_steps_are_taken_anew_after_another_boot(tmp_path: Path) -> None:
     again = [{"what": "agent starts"}, *GOOD[3:6]]
     assert check(written(tmp_path, GOOD[:6] + again + GOOD[6:])) == []
+
+
+def again(medium: str, **image: Any) -> list[Entry]:
+    """Return the history of a deployment that failed after the image was written, and of another one."""
+    boot: list[Entry] = [
+        {"what": "power", "state": "Off"},
+        {"what": "power", "state": "On"},
+        {"what": "boots", "from": "disc", "found": medium, "media": [medium]},
+        {"what": "agent starts"},
+    ]
+    writing = [{**entry, **image} if entry["what"] == "image written" else entry for entry in GOOD[WRITING:]]
+    return [*GOOD[: WRITING + 3], *boot, *writing]
+
+
+def test_a_deployment_that_failed_is_tried_again_by_an_operation_with_a_medium_of_its_own(tmp_path: Path) -> None:
+    assert check(written(tmp_path, again("b.iso"))) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "texts"),
+    [
+        (again("a.iso"), ["had not been erased", "2 images were written"]),
+        (again("b.iso", sum="2"), ["had not been erased", "2 images were written"]),
+        ([*GOOD, *again("b.iso")[WRITING + 3 :]], ["had not been erased", "2 images were written"]),
+        (again("b.iso")[:4] + again("b.iso")[5:], ["had not been erased"]),
+    ],
+    ids=["the same operation", "another image", "an image that has run", "a disk that was not erased before"],
+)
+def test_what_only_looks_like_another_try_is_told(tmp_path: Path, entries: list[Entry], texts: list[str]) -> None:
+    found = check(written(tmp_path, entries))
+    assert len(found) == len(texts)
+    assert all(text in one for text, one in zip(texts, found, strict=True)), found
 
 
 def test_a_machine_that_was_cleaned_only_may_be_asked_for_no_image(tmp_path: Path) -> None:
