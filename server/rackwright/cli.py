@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwright import __version__, logs
-from rackwright.api.waiting import answering
 from rackwright.domain.errors import RackwrightError
 from rackwright.settings import CONFIG_VARIABLE, PREFIX, Settings, load
 from rackwright.supervisor import EX_CONFIG, SIGNALS, command
@@ -105,6 +104,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def serve(settings: Settings, options: argparse.Namespace) -> int:
     """Bring the database up to date, then become the supervisor of both processes; lock and port go along."""
+    from rackwright.api.waiting import answering
+
     prepare(settings)
     with claimed(settings), _listening(settings) as listener:
         environment = _environment(settings, options.config)
@@ -122,6 +123,7 @@ def api(settings: Settings, options: argparse.Namespace) -> int:
     """Serve the API, on the socket of the supervisor if there is one."""
     import uvicorn
 
+    from rackwright.api.waiting import answering
     from rackwright.app import create_app
 
     prepare(settings)
