@@ -43,7 +43,8 @@ class Rests:
                 ends.append(end)
             elif wave.host not in tried:
                 found.append(wave)
-                tried |= {wave.host} if times else set()
+                if times:
+                    tried.add(wave.host)
         return found, min(ends, default=None)
 
     def tried(self, started: Iterable[Wave], at: datetime) -> None:

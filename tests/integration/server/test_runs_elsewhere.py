@@ -110,11 +110,14 @@ def _operation(daemon: Daemon, uuid: str) -> dict[str, str]:
     return dict(found.get("operation", {}))
 
 
-def test_a_host_that_nobody_has_named_is_an_error_of_the_node(daemon: Daemon) -> None:
+@pytest.mark.parametrize("hosts", [{}, {"far": HOST}])
+def test_a_host_that_nobody_has_named_is_an_error_of_the_node(tmp_path: Path, hosts: dict[str, str]) -> None:
+    daemon = Daemon(tmp_path, execution_hosts=json.dumps(hosts))
     (unknown,) = daemon.create(1, properties={"execution_host": "far-away"})
     daemon.verb([unknown], "manage")
-    until(lambda: daemon.nodes()[unknown]["last_error"], 20, "an error")
-    assert "execution_hosts does not name 'far-away'" in daemon.nodes()[unknown]["last_error"]
+    error = until(lambda: daemon.nodes()[unknown]["last_error"], 20, "an error")
+    assert daemon.stop() == 0
+    assert "execution_hosts does not name 'far-away'" in error
 
 
 def _texts(daemon: Daemon, sshd: Sshd) -> Iterator[bytes]:
