@@ -18,6 +18,7 @@ from rackwright.api.versions import MethodOfNewerVersion, hides
 from rackwright.domain import errors
 from rackwright.domain.wording import shortened
 from rackwright.store.ailment import ailment
+from rackwright.store.outage import report
 from rackwright.store.session import UNAVAILABLE, DataError
 
 _log = logging.getLogger(__name__)
@@ -101,8 +102,16 @@ async def _on_bad_ident(_request: Request, error: Exception) -> Response:
 async def _on_error(request: Request, error: Exception) -> Response:
     reply = answer(error)
     if reply.status_code >= 500:
-        _log.error("The request failed.", extra={"action": f"{request.method} {request.url.path}"}, exc_info=error)
+        _note(error, request)
     return reply
+
+
+def _note(error: Exception, request: Request) -> None:
+    action = f"{request.method} {request.url.path}"
+    if isinstance(error, errors.Unavailable | errors.OperationFailed):
+        _log.info("The request is refused", extra={"action": action, "cause": error.message})
+    else:
+        report("The request failed", error, request.app.state.parts.engine, action=action)
 
 
 def _is_newer(request: Request, routes: Iterable[APIRoute]) -> bool:

@@ -19,11 +19,13 @@ from typing import Any
 
 from sqlmodel import Session
 
+from rackwright.domain.errors import Unavailable
 from rackwright.engine import operations, power_news, pruning, recovery, takeover, timeouts
 from rackwright.engine.admission import Admission
 from rackwright.engine.allocation import Allocator
 from rackwright.engine.door import Door
 from rackwright.engine.driver_calls import DriverCalls
+from rackwright.engine.duty import Duty
 from rackwright.engine.lease import LeaseWatch
 from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.looks import LookQueue, Looks
@@ -39,6 +41,7 @@ from rackwright.engine.world import World
 from rackwright.runner.base import Listener, PlaybookRun, Runner, RunResult, RunStatus
 from rackwright.store.ailment import ailment
 from rackwright.store.columns import new_uuid
+from rackwright.store.outage import report
 from rackwright.store.session import UNAVAILABLE, reading
 from rackwright.store.work import Changes, all_locked, to_do
 from rackwright.telemetry import surroundings
@@ -65,8 +68,8 @@ class Conductor:
         self._power = PowerSync(world)
         self._allocator = Allocator(world, self._power)
         self._calls = DriverCalls(world)
-        subjects = Subjects(world, self._runs)
-        self._door = Door(self.door_path, lambda *asked: steadily(lambda: subjects.answer(*asked), world))
+        self._subjects = Subjects(world, self._runs)
+        self._door = Door(self.door_path, self._answer)
         self._changes = Changes(world.database)
         self._watch = LeaseWatch(world.membership, self._runs)
         self._news = threading.Event()
@@ -87,6 +90,12 @@ class Conductor:
     def door_path(self) -> Path:
         """Return the path of the socket that runs ask at."""
         return self._world.settings.state_dir.absolute() / "door.sock"
+
+    def _answer(self, run: str, step: int | None, mark: str | None) -> dict[str, Any]:
+        try:
+            return steadily(lambda: self._subjects.answer(run, step, mark), self._world)
+        except UNAVAILABLE as error:
+            raise Unavailable(f"{ailment(error)}.") from error
 
     def start(self) -> None:
         """Register, take up what was left, open the door."""
@@ -188,11 +197,11 @@ class Conductor:
         except Fenced as error:
             logger.warning(str(error))
             self._rejoin()
-        except UNAVAILABLE as error:
-            logger.error("%s; the conductor tries again", ailment(error), extra={"cause": str(error)})
-            self._rest()
-        except Exception:  # whatever it was (a full disk, a locked database), the next look may do better
-            logger.exception("The conductor could not look for work; it tries again")
+        except Exception as error:  # whatever it was (a full disk, a locked database), the next look may do better
+            report("The conductor could not look for work; it tries again", error, self._world.database)
+            if isinstance(error, UNAVAILABLE):
+                self._pulse.hasten()
+                self._check.hasten()
             self._rest()
 
     def _rest(self) -> None:
@@ -209,7 +218,7 @@ class Conductor:
         try:
             self._join()
         except UNAVAILABLE as error:
-            logger.warning("%s; the next look tries again", ailment(error))
+            report("The next look tries again", error, self._world.database)
             time.sleep(AFTER_ERROR)
         self._news.set()
 
@@ -299,12 +308,16 @@ class Conductor:
         logger.info("A run starts", extra={"run": run.run_id, "playbook": playbook, "nodes": len(run.operations)})
 
         def carry() -> None:
+            lost = True
             try:
                 conclude(self._play(wanted, listener))
-            except Exception:  # the sweep for orphans finds what this leaves behind
-                logger.exception("The end of a run could not be stored", extra={"run": run.run_id})
+                lost = False
+            except Exception as error:
+                report("The end of a run could not be stored", error, self._world.database, run=run.run_id)
             finally:
                 self._runs.remove(run.run_id)
+                if lost:
+                    self._check.hasten()  # it finds what this leaves behind
                 self._news.set()
 
         threading.Thread(target=carry, name=f"run-{run.run_id[:8]}", daemon=True).start()
@@ -356,30 +369,6 @@ class RunListener:
     def cancelled(self) -> bool:
         """Tell whether the run is to be ended."""
         return self._run.cancelled.is_set()
-
-
-class Duty:
-    """Something that is done every so many seconds; 0 = never."""
-
-    def __init__(self, seconds: float, do: Callable[[], None]) -> None:
-        self._interval, self._do = timedelta(seconds=seconds), do
-        self._next: datetime | None = None
-        self._hastened = False
-
-    def hasten(self) -> None:
-        """Let it be done the next time that somebody asks."""
-        self._hastened = True
-
-    def begin(self, at: datetime) -> None:
-        """Count from now on."""
-        self._next = at + self._interval if self._interval else None
-
-    def perform(self, at: datetime) -> None:
-        """Do it when its time has come, or the clock was set back."""
-        if self._next is not None and (self._hastened or not self._next - self._interval < at < self._next):
-            self._hastened = False
-            self.begin(at)
-            self._do()
 
 
 def _provision_steps(run: LiveRun) -> list[dict[str, Any]]:

@@ -61,9 +61,10 @@ class Door(socketserver.ThreadingUnixStreamServer):
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, name="door", daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Log what went wrong with one connection; the door stays open."""
+        """Log what went wrong with one connection, unless the run was ended meanwhile; the door stays open."""
         del request, client_address
-        logger.error("A request at the door was not answered", exc_info=sys.exception())
+        if not isinstance(error := sys.exception(), ConnectionError):
+            logger.error("A request at the door was not answered", exc_info=error)
 
 
 class _Handler(socketserver.StreamRequestHandler):

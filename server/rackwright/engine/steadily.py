@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from rackwright.engine.world import World
-from rackwright.store.ailment import ailment
+from rackwright.store.outage import report
 from rackwright.store.session import UNAVAILABLE
-
-logger = logging.getLogger(__name__)
 
 _PAUSE = 0.5  # seconds
 Result = TypeVar("Result")
@@ -31,5 +28,5 @@ def steadily(do: Callable[[], Result], world: World) -> Result:
         except UNAVAILABLE as error:
             if time.monotonic() > end or world.membership.lapsed():
                 raise
-            logger.warning("%s; it is tried again", ailment(error), extra={"cause": str(error)})
+            report("What a run tells or asks is tried again", error, world.database)
             time.sleep(_PAUSE)

@@ -7,7 +7,13 @@ from __future__ import annotations
 import re
 import sqlite3
 
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
 from rackwright.telemetry.surroundings import NO_FILES, lacks_files
+
+UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
+"""What a query raises when the database does not answer, gave up a deadlock, or is held by others for too long."""
 
 _DAMAGED = (
     "The file of the database is damaged",

@@ -20,18 +20,15 @@ from typing import Any
 from pydantic_core import from_json
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError
 from sqlalchemy.exc import DataError as DataError  # what a query raises for a value that fits no column
-from sqlalchemy.exc import TimeoutError as NoConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from rackwright.domain.errors import Invalid
-from rackwright.store import clock
+from rackwright.store import clock, outage
+from rackwright.store.ailment import UNAVAILABLE as UNAVAILABLE
 from rackwright.store.ailment import refusal, remedy
-
-UNAVAILABLE = (OperationalError, InterfaceError, NoConnection)
-"""What a query raises when the database does not answer, gave up a deadlock, or is held by others for too long."""
 
 _WRITES = "rackwright.writes"
 _BUSY_TIMEOUT = 30  # seconds that a writer waits for the one before it
@@ -126,6 +123,7 @@ def open_engine(url: str) -> Engine:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", turns.begin)
     event.listen(engine, "checkin", turns.end)
+    outage.watch(engine)
     return engine
 
 
@@ -170,6 +168,7 @@ def _open_shared(where: URL) -> Engine:
         extra = "postgresql" if name == "postgresql" else "mariadb"
         raise DatabaseUnusable(reason=f"its driver is missing; install rackwright[{extra}]") from error
     event.listen(engine, "connect", clock.compare)
+    outage.watch(engine)
     return engine
 
 

@@ -88,7 +88,7 @@ HARDSHIPS: dict[str, tuple[Callable[[Enclosed], contextlib.AbstractContextManage
     "a full disk": (
         full,
         "the disk that holds state_dir is full; free space on it",
-        r"again: .* is full|is full.* again",
+        "is full; free space on it",
     ),
     "a read-only folder": (
         read_only,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -21,6 +22,7 @@ from tests.integration.server.daemon_house import VERSION, command, free_port, u
 from tests.unit.server import databases
 
 QUICK = {"heartbeat_interval": 1, "heartbeat_timeout": 5, "check_provision_state_interval": 1, "fork_server_idle": 60}
+RUNS = ("power.read_power_state", "runs")
 
 
 class Host:
@@ -123,9 +125,9 @@ def server() -> Iterator[databases.Server]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: databases.Server) -> Iterator[Site]:
+def site(tmp_path: Path, server: databases.Server, request: pytest.FixtureRequest) -> Iterator[Site]:
     server.recreate()
-    built = Site(tmp_path, server.url(databases.NAME), fake_delays="power:2")
+    built = Site(tmp_path, server.url(databases.NAME), fake_delays="power:2", **getattr(request, "param", {}))
     yield built
     built.close()
 
@@ -134,6 +136,12 @@ def course(site: Site, uuid: str) -> list[tuple[str | None, str]]:
     """Return what happened to a node, in its order."""
     (operation,) = site.done("GET", f"/rackwright/v1/nodes/{uuid}/operations")["operations"]
     return [(each["step"], each["activity"]) for each in operation["timeline"]]
+
+
+def check_that_it_is_told_once(log: str) -> None:
+    """Look for what a log says of a database that was away."""
+    told = [log.count(text) for text in ("The database does not answer", "The database is back after", "Traceback")]
+    assert told == [1, 1, 0], log
 
 
 def test_a_conductor_that_is_stopped_loses_its_nodes_and_leaves_them_alone_when_it_wakes_up(site: Site) -> None:
@@ -174,6 +182,8 @@ def test_a_database_that_dies_and_comes_back_costs_nobody_anything(site: Site, s
     until(lambda: site.alive() == {"one", "two"}, 30, "both conductors go on")
     until(lambda: site.all_in("manageable"), 60, f"what was begun is done (see {site.api.log.parent})")
     assert [course(site, uuid) for uuid in uuids] == [course(site, undisturbed[0])] * len(uuids)
+    for host in (site.api, *site.conductors):
+        check_that_it_is_told_once(host.log.read_text())
 
 
 def test_a_second_conductor_of_a_name_ends_and_the_first_may_start_again_at_once(site: Site) -> None:
@@ -188,25 +198,43 @@ def test_a_second_conductor_of_a_name_ends_and_the_first_may_start_again_at_once
     first.process.wait(10)
     begun = first.log.stat().st_size
     first.start("conductor")
-    until(lambda: "The conductor works" in first.log.read_text()[begun:], 5, f"its start (see {first.log})")
+    until(lambda: "The conductor works" in first.log.read_text()[begun:], 30, f"its start (see {first.log})")
     assert (first.process.poll(), other.process.poll()) == (None, None)
 
 
 def test_a_conductor_that_is_stopped_waits_for_its_runs_and_others_take_its_nodes(site: Site) -> None:
     stopped, other = site.conductors
-    site.create(16, driver_info={"fake_delay": "4"})
+    site.create(16, driver_info={"fake_delay": "8"})
     time.sleep(QUICK["heartbeat_interval"] + 0.5)  # they know one another
     waiting, *running = [uuid for uuid, each in site.nodes().items() if each["conductor"] == "one"][:4]
     site.verb(running, "manage")
-    until(lambda: "A run starts" in stopped.log.read_text(), 30, "a run")
+    until(lambda: all(RUNS in course(site, uuid) for uuid in running), 30, "their runs")
     stopped.signal(signal.SIGTERM)
-    until(lambda: {each["conductor"] for each in site.nodes().values()} == {"two"}, 5, "other hands")
+    until(lambda: {each["conductor"] for each in site.nodes().values()} == {"two"}, 20, "other hands")
     site.verb([waiting], "manage")
-    until(lambda: ("power.read_power_state", "runs") in course(site, waiting), 5, "a run of the other")
+    until(lambda: RUNS in course(site, waiting), 20, "a run of the other")
     assert stopped.process.poll() is None
-    assert stopped.process.wait(30) == 0
+    assert stopped.process.wait(60) == 0
     assert {site.nodes()[uuid]["provision_state"] for uuid in running} == {"manageable"}
     assert "taken over" not in other.log.read_text()
     log = stopped.log.read_text()
-    assert "waits for its runs runs=1 until=" in log and "The conductor has stopped" in log
+    assert re.search(r"waits for its runs runs=[123] until=", log) and "The conductor has stopped" in log
     assert "No word with the database" not in log
+
+
+@pytest.mark.parametrize("site", [{"check_provision_state_interval": 300}], indirect=True)
+def test_what_lost_its_run_while_the_database_was_away_goes_on_when_it_is_back(
+    site: Site, server: databases.Server
+) -> None:
+    uuids = site.create(12)
+    time.sleep(QUICK["heartbeat_interval"] + 0.5)  # they know one another
+    site.verb(uuids, "manage")
+    until(lambda: all("A run starts" in host.log.read_text() for host in site.conductors), 30, "their runs")
+    server.kill()
+    time.sleep(QUICK["heartbeat_timeout"] + 3)  # by then nobody may go on with a run
+    server.start()
+    until(lambda: site.all_in("manageable"), 60, f"what was begun is done (see {site.api.log.parent})")
+    for host in site.conductors:
+        log = host.log.read_text()
+        assert "lost its run" in log
+        check_that_it_is_told_once(log)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +13,6 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import ProgrammingError
 
 from rackwright.store.session import UNAVAILABLE, DatabaseUnusable, telling_of_settings
-
-logger = logging.getLogger(__name__)
 
 _PAUSE = 2.0  # seconds between two tries to reach a server
 _UNFIT = "its driver does not take one of the parameters behind its ?, or a character of its password; correct it"
@@ -43,8 +40,7 @@ def _await(engine: Engine) -> None:
         try:
             with telling_of_settings(engine):
                 engine.connect().close()
-        except UNAVAILABLE as error:
-            logger.warning("The database does not answer; it is tried again", extra={"cause": str(error.__cause__)})
+        except UNAVAILABLE:
             time.sleep(_PAUSE)
         except (ProgrammingError, TypeError, ValueError) as error:
             raise DatabaseUnusable(reason=_UNFIT) from error

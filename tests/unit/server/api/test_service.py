@@ -109,3 +109,15 @@ def test_the_openapi_document_tells_the_version_and_every_answer(house: House) -
             assert operation["summary"], (path, method)
             assert "422" not in operation["responses"], (path, method)
             assert {"400", "404", "406", "413"} <= set(operation["responses"]), (path, method)
+
+
+def test_a_refusal_is_no_error_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    house = House(tmp_path, max_concurrent_clean=1)
+    house.node(provision_state="cleaning")
+    uuid = house.node(provision_state="active")
+    caplog.set_level("INFO", "rackwright.api")
+    assert house.call("PUT", f"/nodes/{uuid}/states/provision", {"target": "deleted"}).status_code == 503
+    (record,) = caplog.records
+    assert (record.levelname, record.exc_info, record.getMessage()) == ("INFO", None, "The request is refused")
+    assert "max_concurrent_clean" in record.__dict__["cause"]
+    assert record.__dict__["action"] == f"PUT /v1/nodes/{uuid}/states/provision"
