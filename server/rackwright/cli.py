@@ -152,7 +152,7 @@ def conductor(settings: Settings, options: argparse.Namespace) -> int:
     from rackwright.store.sealing import Sealer
 
     prepare(settings)
-    scrub_environment()
+    scrub_environment(settings.run_environment)
     _keep_numbers(settings, "conductor")
     with contextlib.nullcontext() if options.parent else claimed(settings):
         offer = catalog.installed(settings)
@@ -205,7 +205,7 @@ def worker(settings: Settings, options: argparse.Namespace) -> int:
     ours = locate_ours(settings.collection_root)
     further = (locate(name, settings.collection_root) for name in settings.step_collections)
     roots = dict.fromkeys(collection.root for collection in (ours, *further))
-    return work(options.door, patience=options.patience, roots=tuple(roots))
+    return work(options.door, patience=options.patience, roots=tuple(roots), variables=settings.run_environment)
 
 
 def upgrade(settings: Settings, options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,18 @@ _GIVEN = re.compile(
 """Variables of the daemon's own environment that playbooks get: what a process needs, and the ways out of the host."""
 
 
-def scrub_environment() -> None:
-    """Take out of this process's environment what no playbook may have; ansible-runner hands it on whole."""
-    for name in [name for name in os.environ if not _GIVEN.fullmatch(name)]:
-        del os.environ[name]
+_KEPT = ("RACKWRIGHT_", "ANSIBLE_")
+"""What no playbook gets, even if it is asked for: our secrets, and what would change Ansible."""
+
+
+def scrub_environment(also: Collection[str] = ()) -> None:
+    """Take out of this process's environment what no playbook may have; ansible-runner hands it on whole.
+
+    ``also`` names the variables that operators want their playbooks to have.
+    """
+    for name in list(os.environ):
+        if not _GIVEN.fullmatch(name) and (name not in also or name.startswith(_KEPT)):
+            del os.environ[name]
 
 
 def forget_environment(told: Mapping[str, Any], runner_config: Any) -> None:

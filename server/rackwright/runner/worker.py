@@ -22,7 +22,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -42,14 +42,15 @@ _CHUNK = 65536
 _FORKS = 20
 
 
-def work(door: Path, *, patience: float, roots: tuple[Path, ...]) -> int:
+def work(door: Path, *, patience: float, roots: tuple[Path, ...], variables: Collection[str] = ()) -> int:
     """Carry out the run that comes on standard input, tell its events on standard output; return its exit status.
 
     ``door`` is the socket that leads to the conductor, ``patience`` the silence, seconds, after which the connection
-    counts as broken. Raises RunnerUnusable when a package is missing.
+    counts as broken, ``variables`` what playbooks get of the environment besides. Raises RunnerUnusable when a package
+    is missing.
     """
     versions = _versions()
-    scrub_environment()
+    scrub_environment(variables)
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda *_: sys.exit(LOST))
     with _folder(door) as folder:

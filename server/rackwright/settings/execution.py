@@ -36,6 +36,12 @@ class ExecutionSettings(InterfaceSettings):
         20, ge=2, description="Silence after which a worker elsewhere ends, and its run is tried again."
     )
 
+    run_environment: tuple[str, ...] = Field(
+        (),
+        description="Variables of the environment that playbooks of your own read, by name; those of RACKWRIGHT_ and "
+        "ANSIBLE_ reach no run. Workers go by the settings of their hosts.",
+    )
+
     @property
     def execution_destinations(self) -> dict[str, tuple[str, ...]]:
         """Return the destinations by the name of the execution host."""

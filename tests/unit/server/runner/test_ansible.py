@@ -87,6 +87,13 @@ def test_what_is_secret_in_the_environment_of_the_daemon_reaches_no_file_and_no_
     assert _files_with(CANARY, site.folder) == []
 
 
+def test_operators_name_what_their_playbooks_read_and_get_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"VAULT_ADDR": "a", "VAULT_TOKEN": "b", "ANSIBLE_STRATEGY": "free", "RACKWRIGHT_NOVA_PASSWORD": CANARY}
+    monkeypatch.setattr(os, "environ", {"PATH": "/bin", **given})
+    scrub_environment(["VAULT_ADDR", "ANSIBLE_STRATEGY", "RACKWRIGHT_NOVA_PASSWORD"])
+    assert os.environ == {"PATH": "/bin", "VAULT_ADDR": "a"}
+
+
 def test_what_was_written_of_an_environment_goes_when_the_daemon_starts(tmp_path: Path) -> None:
     left = tmp_path / "runs" / "run-1" / "artifacts" / "run-1" / "command"
     left.parent.mkdir(parents=True)
