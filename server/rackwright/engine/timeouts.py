@@ -79,7 +79,7 @@ def _end(operation: Operation, node: Node, session: Session, world: World) -> bo
         return False
     step = operations.current(operation)
     with trace.about(operation, node):
-        if _boots_again(operation, node, step, world):
+        if _boots_again(operation, node, world):
             timeline.note(operation, node, Activity.QUEUED, at=world.clock())
         else:
             node.reservation = world.settings.conductor_host
@@ -88,18 +88,24 @@ def _end(operation: Operation, node: Node, session: Session, world: World) -> bo
     return True
 
 
-def _boots_again(operation: Operation, node: Node, step: Step | None, world: World) -> bool:
+def _boots_again(operation: Operation, node: Node, world: World) -> bool:
     """Let a machine whose agent has never called boot once more, in another way; tell whether it does."""
-    boots = operation.facts.get(REPEATED_BOOTS, 0)
+    boots, boot = operation.facts.get(REPEATED_BOOTS, 0), _boot_in_vain(operation)
     called = node.driver_internal_info.get("agent_url")
-    if operation.error is not None or step is None or step.name != BOOT_AGENT or called:
-        return False
-    if boots >= world.settings.boot_retries:
+    if boot is None or operation.error is not None or called or boots >= world.settings.boot_retries:
         return False
     logger.warning("A machine whose agent has not called is booted again", extra={"node": node.uuid})
     operation.facts = {**operation.facts, REPEATED_BOOTS: boots + 1}
-    operation.status, operation.deadline_at = OperationStatus.READY.value, None
+    operation.position, operation.status, operation.deadline_at = boot, OperationStatus.READY.value, None
     return True
+
+
+def _boot_in_vain(operation: Operation) -> int | None:
+    """Return the position of the boot that is waited at, or that the report of an inspection should follow."""
+    names = [each["name"] for each in operation.steps[: operation.position + 1]]
+    if operation.waits_for == WaitFor.INSPECTION and BOOT_AGENT in names:
+        return names.index(BOOT_AGENT)
+    return operation.position if names[-1:] == [BOOT_AGENT] else None
 
 
 def _failure(operation: Operation, step: Step | None, world: World) -> Failed:

@@ -203,7 +203,9 @@ class Settings(ExecutionSettings, FleetSettings, NovaSettings, RetentionSettings
     service_callback_timeout: Seconds = Field(1800, description="Longest wait for the agent in service wait.")
     inspect_wait_timeout: Seconds = Field(1800, description="Longest wait for the report in inspect wait.")
     boot_retries: int = Field(
-        1, ge=0, description="How often a machine whose agent did not call in time is booted again, in another way."
+        1,
+        ge=0,
+        description="How often a machine whose agent did not call, or report, in time is booted again, in another way.",
     )
     check_provision_state_interval: Positive = Field(60, description="Time between two looks for ended waits.")
 

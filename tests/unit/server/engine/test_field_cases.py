@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rackwright.domain.outcomes import Failed, Learned, WaitFor, Waiting
-from rackwright.domain.steps import StepRequest
+from rackwright.domain.steps import Stage, StepRequest
 from rackwright.domain.verbs import Interface, Phase
 from rackwright.engine import conductor
 from rackwright.engine.rests import LONGEST
@@ -121,6 +121,25 @@ def test_boot_override_accepted_but_ignored(plant: EngineHouse) -> None:
     for part in ("boot.boot_ramdisk", "clean_callback_timeout", "seems to boot something else", "boot override"):
         assert part in (node.last_error or "")
     assert plant.steps_of(uuid)[-1] == "boot.clean_up_ramdisk", "which switches it off"
+
+
+def test_a_machine_that_boots_something_else_for_its_inspection_is_booted_again(tmp_path: Path) -> None:
+    boot = step(Phase.INSPECT, Interface.BOOT, "boot_ramdisk", 50, stage=Stage.PREPARE)
+    plant = EngineHouse(tmp_path, steps=(boot, *STEPS), sync_power_state_interval=0)
+    uuid = plant.node(provision_state="manageable")
+    plant.script["inspect.await_inventory"] = Waiting(WaitFor.INSPECTION)
+    plant.verb(uuid, "inspect")
+    for _ in range(2):
+        plant.settle()
+        assert plant.look(uuid).provision_state == "inspect wait"
+        plant.clock.turn(1900)
+    plant.settle()
+    assert plant.steps_of(uuid) == ["boot.boot_ramdisk", "inspect.await_inventory"] * 2 + ["boot.clean_up_ramdisk"]
+    node = plant.look(uuid)
+    assert node.provision_state == "inspect failed"
+    for part in ("inspect.await_inventory", "inspect_wait_timeout", "seems to boot something else"):
+        assert part in (node.last_error or "")
+    plant.close()
 
 
 def test_a_machine_whose_agent_has_called_is_not_booted_again(plant: EngineHouse) -> None:
