@@ -58,6 +58,6 @@ def _read(path: Path) -> bytes:
         return b""
     if path.name.endswith(".tar.gz"):
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            files = (archive.extractfile(each) for each in archive)
+            files = (archive.extractfile(each) for each in archive if each.isfile())
             return b"".join(file.read() for file in files if file)
     return content
