@@ -18,6 +18,7 @@ from sqlalchemy import text
 from rackwright.store.deployment import KeyMissing, WrongKey, enter
 from rackwright.store.sealing import KeyUnusable
 from rackwright.store.session import open_engine
+from tests.integration.server.daemon_house import free_port
 
 Enter = Callable[[Path], bytes]
 
@@ -99,7 +100,7 @@ def test_a_key_that_cannot_be_read_is_named_with_what_to_do(entered: Enter, tmp_
 def test_the_daemon_ends_with_the_status_of_bad_settings_and_no_traceback(command: str, tmp_path: Path) -> None:
     (tmp_path / "secret.key").touch()
     done = subprocess.run(
-        [sys.executable, "-m", "rackwright.cli", command, "--state-dir", str(tmp_path), "--port", "16398"],
+        [sys.executable, "-m", "rackwright.cli", command, "--state-dir", str(tmp_path), "--port", str(free_port())],
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,

@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 from rackwright.store.ailment import ailment
 from rackwright.store.migrations import migrate
 from rackwright.store.session import DatabaseUnusable, open_engine
+from tests.integration.server.daemon_house import free_port
 from tests.unit.server import databases
 
 PASSWORD, WRITTEN = "r@ght/:?#", "r%40ght%2F%3A%3F%23"
@@ -114,7 +115,7 @@ def test_a_password_that_is_changed_while_the_daemon_runs_is_told_as_such(guarde
 def test_a_daemon_that_is_not_let_in_ends_with_the_status_of_bad_settings(command: str, tmp_path: Path) -> None:
     guarded = Guarded("postgresql")
     done = subprocess.run(
-        [sys.executable, "-m", "rackwright.cli", command, "--state-dir", str(tmp_path), "--port", "16399"],
+        [sys.executable, "-m", "rackwright.cli", command, "--state-dir", str(tmp_path), "--port", str(free_port())],
         env={"RACKWRIGHT_DATABASE_URL": guarded.url("guarded:wrong")},
         capture_output=True,
         text=True,
