@@ -21,6 +21,8 @@ _ANSWERS: dict[str, tuple[int, dict[str, Any]]] = {
     "/healthz": (200, {"alive": True}),
     "/readyz": (503, {"ready": False, "checks": {"database": _WHY}}),
 }
+_PATIENCE = 5.0
+"""Seconds without an answer, as long as a start may take: who comes then waits for the API, and is not refused."""
 _PAUSE = 0.1  # seconds between two looks whether to end
 
 
@@ -50,14 +52,21 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def answering(listener: socket) -> Iterator[None]:
-    """Say inside, to those who connect, that the daemon is alive and not ready; leave the socket open behind it."""
+    """Say inside, once that takes long, that the daemon is alive and not ready; leave the socket open behind it."""
     server = _Server(listener.getsockname(), _Handler, bind_and_activate=False)
     server.socket.close()
-    server.socket = listener
-    thread = threading.Thread(target=server.serve_forever, args=(_PAUSE,), name="waiting", daemon=True)
+    server.socket, server.timeout = listener, _PAUSE
+    over = threading.Event()
+
+    def serve() -> None:
+        over.wait(_PATIENCE)
+        while not over.is_set():
+            server.handle_request()
+
+    thread = threading.Thread(target=serve, name="waiting", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        server.shutdown()
+        over.set()
         thread.join()
