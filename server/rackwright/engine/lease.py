@@ -12,7 +12,8 @@ from rackwright.engine.membership import Membership
 
 logger = logging.getLogger(__name__)
 
-_PAUSE = 0.5  # seconds between two looks at the clock
+PAUSE = 0.5
+"""Seconds between two looks at the clock."""
 
 
 class LeaseWatch:
@@ -32,7 +33,9 @@ class LeaseWatch:
         self._stop.set()
 
     def _look(self) -> None:
-        while not self._stop.wait(_PAUSE):
-            if len(self._runs) and self._membership.lapsed():
-                logger.warning("No word with the database for too long; the runs are ended, others may have them now")
-                self._runs.cancel_all()
+        while not self._stop.wait(PAUSE):
+            if self._membership.lapsed() and (ended := self._runs.cancel_all()):
+                logger.warning(
+                    "No word with the database for too long; the runs are ended, others may have them now",
+                    extra={"runs": ended},
+                )

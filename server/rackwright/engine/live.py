@@ -86,11 +86,13 @@ class LiveRuns:
         with self._lock:
             return Counter(run.lane for run in self._runs.values() if run.lane is not None)
 
-    def cancel_all(self) -> None:
-        """Ask every run to end."""
+    def cancel_all(self) -> int:
+        """Ask every run to end; return how many had not been asked yet."""
         with self._lock:
-            for run in self._runs.values():
+            asked = [run for run in self._runs.values() if not run.cancelled.is_set()]
+            for run in asked:
                 run.cancelled.set()
+        return len(asked)
 
     def __len__(self) -> int:
         with self._lock:

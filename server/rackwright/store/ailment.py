@@ -51,6 +51,8 @@ _SHUT_OF_POSTGRESQL = re.compile(
 
 Of a server that speaks another language none fits: what it answers is logged, and it is tried again.
 """
+_MISFIT_OF_POSTGRESQL = re.compile(r"invalid \w+ value: .*|server does not support SSL.*")
+"""Its texts for parameters behind the ? of database_url with which no connection can be made."""
 _PRIMARY = 0xFF  # the part of a code of SQLite that names its kind
 
 
@@ -66,6 +68,12 @@ def refusal(error: BaseException) -> str | None:
     words = " ".join(str(origin).split())
     number = origin.args[0] if isinstance(origin, Exception) and origin.args else None
     return words if number in _SHUT_OF_MARIADB or _SHUT_OF_POSTGRESQL.search(words) else None
+
+
+def misfit(error: BaseException) -> str | None:
+    """Return the words that tell of a wrong parameter of database_url; None for other errors."""
+    found = _MISFIT_OF_POSTGRESQL.search(" ".join(str(getattr(error, "orig", None)).split()))
+    return found[0] if found else None
 
 
 def ailment(error: BaseException) -> str:

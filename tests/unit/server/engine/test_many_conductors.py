@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 
 from rackwright.domain.outcomes import Outcome, WaitFor, Waiting
-from rackwright.engine import membership
+from rackwright.domain.verbs import Phase
+from rackwright.engine import lease, membership
+from rackwright.engine.lease import LeaseWatch
+from rackwright.engine.live import LiveRun, LiveRuns
 from rackwright.engine.membership import Fenced, Membership, NameTaken
 from rackwright.store import conductor as conductors
 from rackwright.store.columns import now
@@ -171,6 +174,20 @@ def test_a_lease_ends_before_others_may_take_over(fleet: Fleet, uptime: Uptime) 
     assert mine.lapsed()
     mine.beat()
     assert not mine.lapsed()
+
+
+def test_runs_that_outlast_the_lease_are_ended_with_one_line(
+    fleet: Fleet, uptime: Uptime, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs, run = LiveRuns(), LiveRun("run-1", Phase.POWER, (), 0, {})
+    runs.add(run)
+    watch = LeaseWatch(fleet.a.world.membership, runs)
+    watch.start()
+    uptime.seconds += fleet.a.settings.heartbeat_timeout
+    assert run.cancelled.wait(5)
+    time.sleep(3 * lease.PAUSE)
+    watch.stop()
+    assert [record.levelname for record in caplog.records if "No word" in record.message] == ["WARNING"]
 
 
 def again(house: EngineHouse, folder: Path) -> None:
