@@ -95,11 +95,18 @@ def _parser() -> argparse.ArgumentParser:
     watch = commands.add_parser("top", help="watch the fleet in the terminal", description=_TOP)
     watch.add_argument("--once", action="store_true", help="print one frame and end")
     watch.add_argument("--interval", type=float, default=2.0, metavar="SECONDS", help="time between two looks")
-    watch.add_argument("--rows", type=int, metavar="COUNT", help="most nodes shown; by default what fits")
+    watch.add_argument("--rows", type=_count, metavar="COUNT", help="most nodes shown; by default what fits")
     watch.set_defaults(run=top)
     text = "bring the database up to date"
     database.add_parser("upgrade", parents=[common], help=text, description=text).set_defaults(run=upgrade)
     return parser
+
+
+def _count(text: str) -> int:
+    """Return a number of the command line that must be 1 or more."""
+    if (found := int(text)) < 1:
+        raise ValueError
+    return found
 
 
 def serve(settings: Settings, options: argparse.Namespace) -> int:

@@ -37,6 +37,8 @@ class Service:
         self._session = requests.Session()
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
         self._session.verify = environment.get("OS_CACERT") or True
+        if not self.endpoint.startswith(("http://", "https://")):
+            raise self._failed("its address does not begin with http:// or https://; correct OS_ENDPOINT")
         kind = environment.get("OS_AUTH_TYPE", "none")
         if kind not in _AUTH:
             raise self._failed(f"OS_AUTH_TYPE {kind} is not known here; set it to one of {', '.join(_AUTH)}")
@@ -53,7 +55,7 @@ class Service:
         try:
             answer = self._session.get(f"{self.endpoint}{path}", params=query, timeout=_TIMEOUT)
         except requests.RequestException as error:
-            raise self._failed(f"{type(error).__name__}: {error}") from error
+            raise self._failed(f"{_cause(error)}; see whether it runs, and whether OS_ENDPOINT is right") from error
         if answer.status_code != 200:
             hint = "; set OS_AUTH_TYPE and what it needs" if answer.status_code == 401 else ""
             raise self._failed(f"{path} is answered with HTTP {answer.status_code}: {_reason(answer)}{hint}")
@@ -76,6 +78,13 @@ class Service:
     def _failed(self, reason: str) -> ServiceFailed:
         endpoint, reason = (plain(without_passwords(text)) for text in (self.endpoint, reason))
         return ServiceFailed(endpoint=endpoint, reason=reason)
+
+
+def _cause(error: BaseException) -> str:
+    """Return what is behind an error: the words of the operating system where there are some."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
 
 
 def _reason(answer: requests.Response) -> str:

@@ -237,7 +237,12 @@ def test_an_api_that_cannot_be_asked_is_named_with_the_way_out(
 ) -> None:
     monkeypatch.setenv("OS_ENDPOINT", "http://127.0.0.1:1")
     assert cli.main(["top", "--once"]) != 0
-    assert "http://127.0.0.1:1 could not be asked" in capsys.readouterr().err
+    assert "http://127.0.0.1:1 could not be asked: Connection refused; see whether" in capsys.readouterr().err
+    with pytest.raises(ServiceFailed, match="correct OS_ENDPOINT"):
+        Service({"OS_ENDPOINT": "127.0.0.1:6385"})
+    with pytest.raises(SystemExit):
+        cli.main(["top", "--rows", "-3"])
+    assert "--rows" in capsys.readouterr().err
     with pytest.raises(ServiceFailed, match="one of none, http_basic, token"):
         Service({"OS_AUTH_TYPE": "magic"})
     with pytest.raises(ServiceFailed, match="OS_PASSWORD"):
