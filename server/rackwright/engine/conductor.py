@@ -12,7 +12,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -92,10 +93,8 @@ class Conductor:
         return self._world.settings.state_dir.absolute() / "door.sock"
 
     def _answer(self, run: str, step: int | None, mark: str | None) -> dict[str, Any]:
-        try:
+        with _in_our_words():
             return steadily(lambda: self._subjects.answer(run, step, mark), self._world)
-        except UNAVAILABLE as error:
-            raise Unavailable(f"{ailment(error)}.") from error
 
     def start(self) -> None:
         """Register, take up what was left, open the door."""
@@ -349,6 +348,15 @@ class Conductor:
         return RunResult(RunStatus.HINDERED, cause=trouble or result.cause)
 
 
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """Raise Unavailable in place of what a database raises that is away, for rooms that know of no database."""
+    try:
+        yield
+    except UNAVAILABLE as error:
+        raise Unavailable(f"{ailment(error)}.") from error
+
+
 class RunListener:
     """Stores what a run of a phase tells."""
 
@@ -360,7 +368,8 @@ class RunListener:
     def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
         """Store lines, which show that the host carries out runs."""
         self._rests.over(self._run.host)
-        self._progress.lines(self._run, said)
+        with _in_our_words():
+            self._progress.lines(self._run, said)
 
     def reached(self, mark: str) -> None:
         """Let the door answer that waits for this mark."""

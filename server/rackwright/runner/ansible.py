@@ -23,7 +23,7 @@ from typing import Any
 
 import ansible_runner
 
-from rackwright.domain.errors import Invalid
+from rackwright.domain.errors import Invalid, RackwrightError
 from rackwright.domain.outcomes import cut
 from rackwright.runner.base import Listener, PlaybookRun, RunResult, RunStatus
 from rackwright.runner.forkserver import ForkServer
@@ -194,7 +194,8 @@ class Teller:
             if lines:
                 self._listener.lines(lines)
         except Exception as error:  # what it was about is found out at the end of the run
-            logger.exception("What a run told could not be dealt with")
+            known = isinstance(error, RackwrightError)
+            logger.error("What a run told could not be stored: %s", error, exc_info=None if known else error)
             self.broken = f"what it told could not be stored: {type(error).__name__}: {error}"
         for mark in said:
             if isinstance(mark, str):

@@ -30,13 +30,13 @@ class Ear:
         self.told: list[dict[str, Any]] = []
         self.marks: list[str] = []
         self.ending = threading.Event()
-        self.broken = False
+        self.trouble: Exception | None = None
         self.seconds = 0.0  # that it takes to store a line
 
     def lines(self, said: Sequence[Mapping[str, Any]]) -> None:
         time.sleep(self.seconds * len(said))
-        if self.broken:
-            raise OSError("the disk is full")
+        if self.trouble is not None:
+            raise self.trouble
         self.told += [dict(data) for data in said]
 
     def reached(self, mark: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rackwright.domain.errors import Unavailable
 from rackwright.runner.ansible import RunnerUnusable, scrub_environment
 from rackwright.runner.base import RunStatus
 from tests.unit.server.runner.runner_house import NODES, Ear, Site, runner, until
@@ -119,11 +120,16 @@ def test_a_playbook_that_breaks_tells_its_reason(site: Site) -> None:
     assert "no_such_playbook" in result.cause
 
 
-def test_lines_that_cannot_be_stored_end_as_a_death_of_the_run(site: Site) -> None:
+@pytest.mark.parametrize("trouble", [OSError("the disk is full"), Unavailable("The database does not answer.")])
+def test_lines_that_cannot_be_stored_end_as_a_death_of_the_run(
+    site: Site, trouble: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
     ear = Ear()
-    ear.broken = True
+    ear.trouble = trouble
     result = site.run(ear)
-    assert (result.status, "disk is full" in result.cause) == (RunStatus.DIED, True)
+    assert (result.status, str(trouble) in result.cause) == (RunStatus.DIED, True)
+    told = [record.exc_info is not None for record in caplog.records if str(trouble) in record.getMessage()]
+    assert set(told) == {isinstance(trouble, OSError)}, "what we have words for needs no traceback"
 
 
 def test_a_run_whose_lines_take_long_to_store_ends_well_and_with_all_of_them(tmp_path: Path) -> None:
@@ -154,7 +160,7 @@ def test_a_run_dies_with_the_process_that_started_it(site: Site) -> None:
 
 def test_nothing_that_a_run_writes_is_readable_by_others(site: Site) -> None:
     ear = Ear()
-    ear.broken = True
+    ear.trouble = OSError("the disk is full")
     site.run(ear)
     assert (site.folder / "runs" / "run-1").stat().st_mode & 0o077 == 0
 
