@@ -342,9 +342,8 @@ class Conductor:
             self._admission.rests.over(host)
             return result
         self._admission.rests.hindered(host, self._world.clock())
-        logger.error(
-            "A run was hindered and is tried again: %s", trouble or result.cause, extra={"cause": result.cause}
-        )
+        told = {"host": host, **({"cause": result.cause} if trouble else {})}
+        logger.error("A run was hindered and is tried again: %s", trouble or result.cause, extra=told)
         return RunResult(RunStatus.HINDERED, cause=trouble or result.cause)
 
 

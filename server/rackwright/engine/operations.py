@@ -161,7 +161,7 @@ def end_step(operation: Operation, node: Node, outcome: Failed, *, session: Sess
     if operation.abort_requested:
         transitions.blame_abort(node, Phase(operation.phase), text)
     logger.warning("A step of the failure list failed", extra={"node": node.uuid, "cause": text})
-    if text not in operation.error:  # a step of the failure list may fail as the first one did
+    if outcome.cause not in operation.error:  # a step of the failure list may fail as the first one did
         operation.error = f"{operation.error} Besides: {text}"
     _release(operation)
     operation.position += 1

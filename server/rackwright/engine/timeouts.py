@@ -94,7 +94,9 @@ def _boots_again(operation: Operation, node: Node, world: World) -> bool:
     called = node.driver_internal_info.get("agent_url")
     if boot is None or operation.error is not None or called or boots >= world.settings.boot_retries:
         return False
-    logger.warning("A machine whose agent has not called is booted again", extra={"node": node.uuid})
+    logger.warning(
+        "A machine whose agent has not called is booted again", extra={"node_name": node.name, "boot": boots + 2}
+    )
     operation.facts = {**operation.facts, REPEATED_BOOTS: boots + 1}
     operation.position, operation.status, operation.deadline_at = boot, OperationStatus.READY.value, None
     return True

@@ -94,13 +94,17 @@ class Elsewhere:
         """Run a playbook to its end; a host that cannot take it is passed over where there is another."""
         if not run.host:
             return self._here.run(run, listener)
-        reasons = []
-        for destination in self._destinations(run.host):
+        reasons, places = [], list(self._destinations(run.host))
+        for destination in places:
             try:
                 return self._run_at(destination, run, listener)
             except HostUnusable as error:
-                logger.warning("An execution host cannot take a run", extra={"host": destination, "cause": str(error)})
                 reasons.append(str(error))
+                if destination != places[-1]:
+                    logger.warning(
+                        "An execution host cannot take a run, the next is asked",
+                        extra={"host": destination, "cause": str(error)},
+                    )
         if reasons:
             return RunResult(RunStatus.HINDERED, cause=cut(" ".join(reasons), _CAUSE_LIMIT))
         text = f"execution_hosts does not name {run.host!r}, which the node names; add it there, or correct the node"

@@ -98,7 +98,9 @@ def test_nodes_wait_for_a_host_that_is_away_and_say_what_to_do(daemon: Daemon, s
         for uuid in uuids:
             why = daemon.done("GET", f"/rackwright/v1/nodes/{uuid}/timeline")["now"]["why"]
             assert f"Execution host {HOST} cannot be reached" in why and trial in why
-        assert daemon.log.read_text().count("A run starts") < 12
+        log = daemon.log.read_text()
+        assert log.count("A run starts") < 12
+        assert log.count("A run was hindered") == log.count("cannot be reached"), "each attempt is told once"
     finally:
         sshd.start()
     until(lambda: daemon.reached(uuids, "manageable"), 60, "the end of the wait")

@@ -247,6 +247,15 @@ def test_a_failure_list_may_wait_and_the_state_stays_until_its_end(house: Engine
     assert house.look(uuid).provision_state == "deploy failed"
 
 
+def test_what_each_step_of_a_failure_list_meets_as_well_is_told_once(house: EngineHouse) -> None:
+    uuid = house.node(provision_state="available")
+    for name in ("deploy.write_image", "deploy.collect_logs", "boot.clean_up_ramdisk"):
+        house.script[name] = Failed("", "nobody knows the host")
+    house.verb(uuid, "active")
+    house.settle()
+    assert (house.look(uuid).last_error or "").count("nobody knows the host") == 1
+
+
 def test_slow_nodes_take_a_step_together_and_who_is_slower_than_they_alone_and_then_all_is_forgotten(
     house: EngineHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
