@@ -63,7 +63,7 @@ def plain() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("parameter", "told"),
     [
-        ("sslmode=requir", "invalid sslmode value"),
+        ("sslmode=nonsense", "invalid sslmode value"),
         ("sslmode=require", "server does not support SSL"),
         ("sslmode=verify-full", "server does not support SSL"),
     ],
