@@ -53,17 +53,13 @@ _GIVEN = re.compile(
 """Variables of the daemon's own environment that playbooks get: what a process needs, and the ways out of the host."""
 
 
-_KEPT = ("RACKWRIGHT_", "ANSIBLE_")
-"""What no playbook gets, even if it is asked for: our secrets, and what would change Ansible."""
-
-
 def scrub_environment(also: Collection[str] = ()) -> None:
     """Take out of this process's environment what no playbook may have; ansible-runner hands it on whole.
 
     ``also`` names the variables that operators want their playbooks to have.
     """
     for name in list(os.environ):
-        if not _GIVEN.fullmatch(name) and (name not in also or name.startswith(_KEPT)):
+        if name not in also and not _GIVEN.fullmatch(name):
             del os.environ[name]
 
 

@@ -7,12 +7,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from rackwright.settings.interfaces import InterfaceSettings
 
 Destinations = Annotated[str, StringConstraints(pattern=r"^\s*[^\s-]\S*(\s+[^\s-]\S*)*\s*$")]
 """Words for ssh, none of which it could take for an option."""
+
+
+_KEPT = ("RACKWRIGHT_", "ANSIBLE_")
+"""Beginnings of variables that no run gets, even if it is asked for: our secrets, and what would change Ansible."""
 
 
 class ExecutionSettings(InterfaceSettings):
@@ -41,6 +45,13 @@ class ExecutionSettings(InterfaceSettings):
         description="Variables of the environment that playbooks of your own read, by name; those of RACKWRIGHT_ and "
         "ANSIBLE_ reach no run. Workers go by the settings of their hosts.",
     )
+
+    @field_validator("run_environment")
+    @classmethod
+    def _reaches_runs(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if kept := [name for name in names if name.startswith(_KEPT)]:
+            raise ValueError(f"{', '.join(kept)} would reach no run; take it out, and give playbooks another variable")
+        return names
 
     @property
     def execution_destinations(self) -> dict[str, tuple[str, ...]]:

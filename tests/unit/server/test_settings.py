@@ -71,6 +71,12 @@ def test_unsafe_or_contradictory_values_are_refused_with_the_name_of_the_setting
     assert reason in str(caught.value)
 
 
+def test_a_variable_that_reaches_no_run_is_refused_where_it_is_named() -> None:
+    assert load(run_environment=("VAULT_ADDR",)).run_environment == ("VAULT_ADDR",)
+    with pytest.raises(SettingsInvalid, match=r"run_environment.*ANSIBLE_STRATEGY would reach no run"):
+        load(run_environment=("VAULT_ADDR", "ANSIBLE_STRATEGY"))
+
+
 def test_who_asks_callers_who_they_are_may_listen_on_any_address(tmp_path: Path) -> None:
     basic: dict[str, Any] = {"auth_strategy": "http_basic", "http_basic_auth_user_file": tmp_path / "users"}
     keystone: dict[str, Any] = {"auth_strategy": "keystone", "keystone_password": "hunter2"}
