@@ -104,8 +104,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _count(text: str) -> int:
     """Return a number of the command line that must be 1 or more."""
-    if (found := int(text)) < 1:
-        raise ValueError
+    if not text.isdecimal() or (found := int(text)) < 1:
+        raise argparse.ArgumentTypeError("it must be a number, 1 or more")
     return found
 
 

@@ -242,7 +242,7 @@ def test_an_api_that_cannot_be_asked_is_named_with_the_way_out(
         Service({"OS_ENDPOINT": "127.0.0.1:6385"})
     with pytest.raises(SystemExit):
         cli.main(["top", "--rows", "-3"])
-    assert "--rows" in capsys.readouterr().err
+    assert "--rows: it must be a number, 1 or more" in capsys.readouterr().err
     with pytest.raises(ServiceFailed, match="one of none, http_basic, token"):
         Service({"OS_AUTH_TYPE": "magic"})
     with pytest.raises(ServiceFailed, match="OS_PASSWORD"):
